@@ -1,0 +1,80 @@
+//! Artifacts: the results of a task (specification 4.1.7).
+
+use serde::{Deserialize, Serialize};
+
+use crate::json::{Metadata, null_as_default, optional_metadata};
+use crate::part::{Part, PartContent};
+
+/// A result of a task, whole or a chunk of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Artifact {
+    /// Unique within its task; required.
+    #[serde(default, alias = "artifact_id", deserialize_with = "null_as_default")]
+    pub artifact_id: String,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The content; at least one part.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub parts: Vec<Part>,
+    /// User JSON about the artifact.
+    #[serde(
+        default,
+        deserialize_with = "optional_metadata",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub metadata: Option<Metadata>,
+    /// URIs of the extensions that took part in it.
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
+}
+
+impl Artifact {
+    /// An artifact with these parts and no labels.
+    #[must_use]
+    pub fn new(artifact_id: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self {
+            artifact_id: artifact_id.into(),
+            name: None,
+            description: None,
+            parts,
+            metadata: None,
+            extensions: Vec::new(),
+        }
+    }
+
+    /// Takes an appended chunk (`append: true`). Text that continues text of the same kind is
+    /// joined, so that a reader of the whole finds one text and not one part per chunk.
+    pub fn append(&mut self, chunk: Self) {
+        self.name = chunk.name.or_else(|| self.name.take());
+        self.description = chunk.description.or_else(|| self.description.take());
+        self.metadata = chunk.metadata.or_else(|| self.metadata.take());
+        for uri in chunk.extensions {
+            if !self.extensions.contains(&uri) {
+                self.extensions.push(uri);
+            }
+        }
+        for part in chunk.parts {
+            self.append_part(part);
+        }
+    }
+
+    fn append_part(&mut self, part: Part) {
+        if let Some(last) = self.parts.last_mut()
+            && last.metadata.is_none()
+            && part.metadata.is_none()
+            && last.filename == part.filename
+            && last.media_type == part.media_type
+            && let (PartContent::Text(text), PartContent::Text(more)) =
+                (&mut last.content, &part.content)
+        {
+            text.push_str(more);
+            return;
+        }
+        self.parts.push(part);
+    }
+}

@@ -1,0 +1,354 @@
+//! Errors of the protocol and what each binding makes of them (specification 5.4, 9.5, 11.6).
+//!
+//! One table says code, status and reason of every kind; a switch gives the statuses of 1.0.0.
+
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Domain of the `ErrorInfo` of A2A errors.
+pub const ERROR_DOMAIN: &str = "a2a-protocol.org";
+
+/// Every way a request can be refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// No such task, or not the caller's.
+    TaskNotFound,
+    /// The task is in a final state.
+    TaskNotCancelable,
+    /// The agent sends no push notifications.
+    PushNotificationNotSupported,
+    /// The agent cannot do this, or not in the task's state.
+    UnsupportedOperation,
+    /// The agent does not take this media type.
+    ContentTypeNotSupported,
+    /// The agent (or a peer) answered with something that is no answer.
+    InvalidAgentResponse,
+    /// The agent has no extended card.
+    ExtendedAgentCardNotConfigured,
+    /// The agent requires an extension the request did not name.
+    ExtensionSupportRequired,
+    /// The protocol version is not spoken here.
+    VersionNotSupported,
+    /// The body is not JSON.
+    ParseError,
+    /// The body is JSON but not a request.
+    InvalidRequest,
+    /// No such method or path.
+    MethodNotFound,
+    /// A parameter is missing or wrong.
+    InvalidParams,
+    /// The request's idempotency key was used with another payload.
+    IdempotencyConflict,
+    /// A fault on our side.
+    Internal,
+    /// No credential, or one that is not known.
+    Unauthenticated,
+    /// The credential does not allow this.
+    PermissionDenied,
+    /// Too many requests or too much stored.
+    ResourceExhausted,
+    /// Not now; the same request may succeed later.
+    Unavailable,
+}
+
+/// Which release's HTTP and gRPC statuses are used; codes and reasons are the same in both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusTable {
+    /// A2A 1.0.1.
+    #[default]
+    V1_0_1,
+    /// A2A 1.0.0, as older conformance kits check it.
+    V1_0_0,
+}
+
+/// One row of the table: JSON-RPC code, HTTP status, gRPC code, reason, name in SDKs.
+struct Row(i32, u16, u8, &'static str, &'static str);
+
+// Numbers of google.rpc.Code.
+const INVALID_ARGUMENT: u8 = 3;
+const NOT_FOUND: u8 = 5;
+const PERMISSION_DENIED: u8 = 7;
+const RESOURCE_EXHAUSTED: u8 = 8;
+const FAILED_PRECONDITION: u8 = 9;
+const UNIMPLEMENTED: u8 = 12;
+const INTERNAL: u8 = 13;
+const UNAVAILABLE: u8 = 14;
+const UNAUTHENTICATED: u8 = 16;
+
+impl ErrorKind {
+    /// Every kind, the ones named by A2A first.
+    pub const ALL: [Self; 19] = [
+        Self::TaskNotFound,
+        Self::TaskNotCancelable,
+        Self::PushNotificationNotSupported,
+        Self::UnsupportedOperation,
+        Self::ContentTypeNotSupported,
+        Self::InvalidAgentResponse,
+        Self::ExtendedAgentCardNotConfigured,
+        Self::ExtensionSupportRequired,
+        Self::VersionNotSupported,
+        Self::ParseError,
+        Self::InvalidRequest,
+        Self::MethodNotFound,
+        Self::InvalidParams,
+        Self::IdempotencyConflict,
+        Self::Internal,
+        Self::Unauthenticated,
+        Self::PermissionDenied,
+        Self::ResourceExhausted,
+        Self::Unavailable,
+    ];
+
+    /// Specification 5.4; the last four have no code there: -32050 to -32052 are the ones A2A
+    /// servers in the field use.
+    fn row(self) -> Row {
+        match self {
+            Self::TaskNotFound => Row(-32001, 404, NOT_FOUND, "TASK_NOT_FOUND", "TaskNotFoundError"),
+            Self::TaskNotCancelable => {
+                Row(-32002, 400, FAILED_PRECONDITION, "TASK_NOT_CANCELABLE", "TaskNotCancelableError")
+            }
+            Self::PushNotificationNotSupported => Row(
+                -32003,
+                400,
+                FAILED_PRECONDITION,
+                "PUSH_NOTIFICATION_NOT_SUPPORTED",
+                "PushNotificationNotSupportedError",
+            ),
+            Self::UnsupportedOperation => {
+                Row(-32004, 400, FAILED_PRECONDITION, "UNSUPPORTED_OPERATION", "UnsupportedOperationError")
+            }
+            Self::ContentTypeNotSupported => Row(
+                -32005,
+                400,
+                INVALID_ARGUMENT,
+                "CONTENT_TYPE_NOT_SUPPORTED",
+                "ContentTypeNotSupportedError",
+            ),
+            Self::InvalidAgentResponse => {
+                Row(-32006, 500, INTERNAL, "INVALID_AGENT_RESPONSE", "InvalidAgentResponseError")
+            }
+            Self::ExtendedAgentCardNotConfigured => Row(
+                -32007,
+                400,
+                FAILED_PRECONDITION,
+                "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+                "ExtendedAgentCardNotConfiguredError",
+            ),
+            Self::ExtensionSupportRequired => Row(
+                -32008,
+                400,
+                FAILED_PRECONDITION,
+                "EXTENSION_SUPPORT_REQUIRED",
+                "ExtensionSupportRequiredError",
+            ),
+            Self::VersionNotSupported => {
+                Row(-32009, 400, FAILED_PRECONDITION, "VERSION_NOT_SUPPORTED", "VersionNotSupportedError")
+            }
+            Self::ParseError => Row(-32700, 400, INVALID_ARGUMENT, "INVALID_REQUEST", "JSONParseError"),
+            Self::InvalidRequest => {
+                Row(-32600, 400, INVALID_ARGUMENT, "INVALID_REQUEST", "InvalidRequestError")
+            }
+            Self::MethodNotFound => {
+                Row(-32601, 404, UNIMPLEMENTED, "METHOD_NOT_FOUND", "MethodNotFoundError")
+            }
+            Self::InvalidParams => {
+                Row(-32602, 400, INVALID_ARGUMENT, "INVALID_PARAMS", "InvalidParamsError")
+            }
+            Self::IdempotencyConflict => {
+                Row(-32602, 400, INVALID_ARGUMENT, "IDEMPOTENCY_CONFLICT", "InvalidParamsError")
+            }
+            Self::Internal => Row(-32603, 500, INTERNAL, "INTERNAL_ERROR", "InternalError"),
+            Self::Unauthenticated => {
+                Row(-32050, 401, UNAUTHENTICATED, "UNAUTHENTICATED", "UnauthenticatedError")
+            }
+            Self::PermissionDenied => {
+                Row(-32052, 403, PERMISSION_DENIED, "PERMISSION_DENIED", "PermissionDeniedError")
+            }
+            Self::ResourceExhausted => {
+                Row(-32051, 429, RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED", "ResourceExhaustedError")
+            }
+            Self::Unavailable => Row(-32603, 503, UNAVAILABLE, "UNAVAILABLE", "UnavailableError"),
+        }
+    }
+
+    /// JSON-RPC error code.
+    #[must_use]
+    pub fn code(self) -> i32 {
+        self.row().0
+    }
+
+    /// HTTP status of the HTTP+JSON binding.
+    #[must_use]
+    pub fn http_status(self, table: StatusTable) -> u16 {
+        match (table, self) {
+            (StatusTable::V1_0_0, Self::TaskNotCancelable) => 409,
+            (StatusTable::V1_0_0, Self::ContentTypeNotSupported) => 415,
+            (StatusTable::V1_0_0, Self::InvalidAgentResponse) => 502,
+            _ => self.row().1,
+        }
+    }
+
+    /// Number of the gRPC status.
+    #[must_use]
+    pub fn grpc_code(self, table: StatusTable) -> u8 {
+        match (table, self) {
+            (
+                StatusTable::V1_0_0,
+                Self::PushNotificationNotSupported
+                | Self::UnsupportedOperation
+                | Self::VersionNotSupported,
+            ) => UNIMPLEMENTED,
+            _ => self.row().2,
+        }
+    }
+
+    /// `reason` of the `ErrorInfo`.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        self.row().3
+    }
+
+    /// The protocol's name of the error, such as `TaskNotFoundError`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().4
+    }
+
+    /// HTTP status that stays visible over JSON-RPC too, where others are 200: refusals that a
+    /// proxy or a client library must see (401, 403, 429, 503).
+    #[must_use]
+    pub fn transport_status(self) -> Option<u16> {
+        match self {
+            Self::Unauthenticated | Self::PermissionDenied | Self::ResourceExhausted | Self::Unavailable => {
+                Some(self.row().1)
+            }
+            _ => None,
+        }
+    }
+
+    /// The kind a peer meant: by `reason` first, since codes are shared, then by code.
+    #[must_use]
+    pub fn recognise(code: i32, reason: Option<&str>) -> Self {
+        let by_reason = reason.and_then(|reason| {
+            Self::ALL.into_iter().find(|kind| kind.reason() == reason && kind.code() == code)
+        });
+        let by_code = || Self::ALL.into_iter().find(|kind| kind.code() == code);
+        by_reason.or_else(by_code).unwrap_or(Self::Internal)
+    }
+}
+
+/// A refused request: what is wrong, in words for the caller, with details for programs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct A2aError {
+    /// What went wrong.
+    pub kind: ErrorKind,
+    /// For the caller: names the thing and says what to do. Never holds a secret.
+    pub message: Cow<'static, str>,
+    /// `metadata` of the `ErrorInfo`.
+    pub info: BTreeMap<String, String>,
+    /// Fields that are wrong, if the parameters are.
+    pub violations: Vec<FieldViolation>,
+    /// When to come back, in seconds, where waiting helps.
+    pub retry_after: Option<u32>,
+}
+
+impl A2aError {
+    /// An error of this kind with a text for the caller.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            info: BTreeMap::new(),
+            violations: Vec::new(),
+            retry_after: None,
+        }
+    }
+
+    /// The one answer for tasks that do not exist and for those of other callers.
+    #[must_use]
+    pub fn task_not_found(id: &str) -> Self {
+        let shown: String = id.chars().take(crate::limits::MAX_ID_CHARS).collect();
+        Self::new(ErrorKind::TaskNotFound, format!("Task not found: {shown}")).with("taskId", shown)
+    }
+
+    /// Parameters with these wrong fields.
+    #[must_use]
+    pub fn invalid_params(violations: Vec<FieldViolation>) -> Self {
+        let listed: Vec<String> =
+            violations.iter().map(|v| format!("{} {}", v.field, v.description)).collect();
+        let message = format!("Invalid parameters: {}", listed.join("; "));
+        Self { violations, ..Self::new(ErrorKind::InvalidParams, message) }
+    }
+
+    /// Parameters with one wrong field.
+    #[must_use]
+    pub fn invalid_field(field: impl Into<String>, description: impl Into<String>) -> Self {
+        Self::invalid_params(vec![FieldViolation::new(field, description)])
+    }
+
+    /// Adds one entry to the `ErrorInfo` metadata.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.info.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The details as they go out: `ErrorInfo` first, then `BadRequest` if fields are wrong.
+    #[must_use]
+    pub fn details(&self) -> Vec<ErrorDetail<'_>> {
+        let mut details = vec![ErrorDetail::ErrorInfo {
+            reason: self.kind.reason(),
+            domain: ERROR_DOMAIN,
+            metadata: &self.info,
+        }];
+        if !self.violations.is_empty() {
+            details.push(ErrorDetail::BadRequest { field_violations: &self.violations });
+        }
+        details
+    }
+}
+
+/// One entry of `error.data` or `error.details` (specification 9.5, 11.6).
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "@type")]
+pub enum ErrorDetail<'a> {
+    /// Machine-readable reason.
+    #[serde(rename = "type.googleapis.com/google.rpc.ErrorInfo")]
+    ErrorInfo {
+        /// UPPER_SNAKE_CASE name of the error.
+        reason: &'a str,
+        /// Who defined the reason.
+        domain: &'a str,
+        /// Further facts, text only.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        metadata: &'a BTreeMap<String, String>,
+    },
+    /// Which fields are wrong.
+    #[serde(rename = "type.googleapis.com/google.rpc.BadRequest", rename_all = "camelCase")]
+    BadRequest {
+        /// One entry per field.
+        field_violations: &'a [FieldViolation],
+    },
+}
+
+/// A field that is wrong, by its path from the parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct FieldViolation {
+    /// Path such as `message.parts[0].url`.
+    #[serde(default)]
+    pub field: String,
+    /// What is wrong with it.
+    #[serde(default)]
+    pub description: String,
+}
+
+impl FieldViolation {
+    /// A violation of `field`.
+    #[must_use]
+    pub fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { field: field.into(), description: description.into() }
+    }
+}
