@@ -1,0 +1,333 @@
+//! The load generator: a number of connections that each send, wait for the whole answer and send
+//! again. Owns what is counted and when; measures the server's CPU time over the same window. Runs
+//! on one thread, in a process of its own (`bench-load`), so that it never shares a core with the
+//! server.
+
+mod request;
+mod response;
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::task::{JoinSet, LocalSet};
+
+use super::latency::{Histogram, Quantiles};
+use super::process_facts;
+use request::{Request, Target};
+use response::Reader;
+
+/// Load before the window: caches, allocator and the server's connections settle.
+const WARM_UP: Duration = Duration::from_millis(500);
+/// Tasks that `get` asks for in turn: fewer than any store keeps.
+const TASKS_TO_GET: usize = 256;
+/// Streams that are open at once in `drop`: with the server's end in one process' default limit of
+/// 1,024 file descriptors.
+const OPEN_AT_ONCE: u64 = 500;
+
+/// What the connections do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// `SendMessage` until the answer is there.
+    Send,
+    /// `GetTask` on finished tasks.
+    Get,
+    /// `SendStreamingMessage` until the stream ends.
+    Stream,
+    /// `SendStreamingMessage` on a new connection, dropped after the first event.
+    Drop,
+    /// `SubscribeToTask` on one live task, on a new connection, dropped after the first event.
+    Subscribe,
+}
+
+/// One run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Plan {
+    /// The server.
+    pub address: SocketAddr,
+    /// Path of the JSON-RPC endpoint.
+    pub path: String,
+    /// What the connections do.
+    pub mode: Mode,
+    /// Connections at once.
+    pub connections: usize,
+    /// Length of the window; with `requests` the run ends by count instead.
+    pub seconds: f64,
+    /// Number of requests to measure, without a warm-up; 0 means that `seconds` counts.
+    pub requests: u64,
+    /// The server's process, to read its CPU time and memory from `/proc`.
+    pub process: u32,
+}
+
+/// What a run measured.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Requests answered within the window.
+    pub requests: u64,
+    /// Length of the window.
+    pub seconds: f64,
+    /// CPU time of the server per request, in microseconds.
+    pub cpu: f64,
+    /// From sending to the end of the answer, in microseconds.
+    pub latency: Quantiles,
+    /// From sending to the first byte of the answer's body, in microseconds.
+    pub first_event: Quantiles,
+    /// Events per stream.
+    pub events: f64,
+    /// Memory of the server with most streams open, in KiB (`drop` and `subscribe`).
+    pub peak_memory: u64,
+}
+
+impl Outcome {
+    /// Requests per second.
+    pub fn rate(&self) -> f64 {
+        self.requests as f64 / self.seconds
+    }
+}
+
+/// Runs one plan.
+///
+/// # Errors
+/// When the server cannot be reached, refuses, or answers with an error.
+pub fn run(plan: &Plan) -> Result<Outcome> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let local = LocalSet::new();
+    local.block_on(&runtime, async {
+        match plan.mode {
+            Mode::Send | Mode::Get | Mode::Stream => closed_loop(plan).await,
+            Mode::Drop | Mode::Subscribe => open_and_drop(plan).await,
+        }
+    })
+}
+
+/// What all connections of a run share.
+struct Shared {
+    next_id: Cell<u64>,
+    /// Requests that may still begin.
+    left: Cell<u64>,
+    measuring: Cell<bool>,
+    events: Cell<u64>,
+    latency: RefCell<Histogram>,
+    first_event: RefCell<Histogram>,
+}
+
+impl Shared {
+    fn new(requests: u64) -> Rc<Self> {
+        Rc::new(Self {
+            next_id: Cell::new(request::first_id()),
+            left: Cell::new(if requests == 0 { u64::MAX } else { requests }),
+            measuring: Cell::new(requests > 0),
+            events: Cell::new(0),
+            latency: RefCell::default(),
+            first_event: RefCell::default(),
+        })
+    }
+
+    /// The id of the next request, or none when the run is over.
+    fn begin(&self) -> Option<u64> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        self.next_id.set(self.next_id.get() + 1);
+        Some(self.next_id.get())
+    }
+}
+
+async fn closed_loop(plan: &Plan) -> Result<Outcome> {
+    let requests = requests_of(plan).await?;
+    let shared = Shared::new(plan.requests);
+    let cpu = process_facts::cpu_microseconds(plan.process)?;
+    let started = Instant::now();
+    let mut connections = JoinSet::new();
+    for number in 0..plan.connections {
+        let mut requests = requests.clone();
+        let first = number % requests.len();
+        requests.rotate_left(first);
+        let stream = connect(plan.address).await?;
+        connections.spawn_local(ask_again_and_again(stream, requests, Rc::clone(&shared)));
+    }
+    let (cpu, started) = if plan.requests == 0 {
+        let ended = window(plan, &shared, &mut connections).await?;
+        (ended.0, ended.1)
+    } else {
+        all_end(&mut connections).await?;
+        (
+            process_facts::cpu_microseconds(plan.process)? - cpu,
+            started.elapsed(),
+        )
+    };
+    shared.left.set(0);
+    all_end(&mut connections).await?;
+    Ok(outcome(&shared, cpu, started))
+}
+
+/// Warms up, then measures for the plan's time: CPU time of the server and length of the window.
+async fn window(
+    plan: &Plan,
+    shared: &Shared,
+    connections: &mut JoinSet<Result<()>>,
+) -> Result<(f64, Duration)> {
+    let mut wait = async |duration| {
+        tokio::select! {
+            () = tokio::time::sleep(duration) => Ok(()),
+            Some(ended) = connections.join_next() => {
+                ended??;
+                bail!("a connection ended before the run did")
+            }
+        }
+    };
+    wait(WARM_UP).await?;
+    let cpu = process_facts::cpu_microseconds(plan.process)?;
+    let started = Instant::now();
+    shared.measuring.set(true);
+    wait(Duration::from_secs_f64(plan.seconds)).await?;
+    shared.measuring.set(false);
+    let took = started.elapsed();
+    Ok((process_facts::cpu_microseconds(plan.process)? - cpu, took))
+}
+
+fn outcome(shared: &Shared, cpu: f64, took: Duration) -> Outcome {
+    let latency = shared.latency.borrow();
+    let requests = latency.total();
+    let each = |total: f64| {
+        if requests == 0 {
+            0.0
+        } else {
+            total / requests as f64
+        }
+    };
+    Outcome {
+        requests,
+        seconds: took.as_secs_f64(),
+        cpu: each(cpu),
+        latency: latency.quantiles(),
+        first_event: shared.first_event.borrow().quantiles(),
+        events: each(shared.events.get() as f64),
+        peak_memory: 0,
+    }
+}
+
+/// The requests that a connection sends in turn.
+async fn requests_of(plan: &Plan) -> Result<Vec<Request>> {
+    let target = Target {
+        host: plan.address.to_string(),
+        path: plan.path.clone(),
+    };
+    match plan.mode {
+        Mode::Send => Ok(vec![Request::send(&target)]),
+        Mode::Stream | Mode::Drop => Ok(vec![Request::stream(&target)]),
+        Mode::Get => {
+            let mut sent = Vec::new();
+            for _ in 0..TASKS_TO_GET {
+                let task = create_task(plan.address, Request::send(&target)).await?;
+                sent.push(Request::get(&target, &task));
+            }
+            Ok(sent)
+        }
+        Mode::Subscribe => {
+            let task = create_task(plan.address, Request::send_and_leave(&target)).await?;
+            Ok(vec![Request::subscribe(&target, &task)])
+        }
+    }
+}
+
+/// Sends a message and returns the id of the task it made.
+async fn create_task(address: SocketAddr, mut request: Request) -> Result<String> {
+    let mut stream = connect(address).await?;
+    stream
+        .write_all(request.with_id(request::first_id()))
+        .await?;
+    let mut reader = Reader::new();
+    let answer = reader.answer(&mut stream).await?;
+    let json: serde_json::Value = serde_json::from_slice(answer.body)?;
+    let id = json["result"]["task"]["id"].as_str();
+    Ok(id
+        .with_context(|| format!("the answer holds no task: {json}"))?
+        .to_owned())
+}
+
+async fn connect(address: SocketAddr) -> Result<TcpStream> {
+    let stream = TcpStream::connect(address).await;
+    let stream = stream.with_context(|| format!("cannot connect to {address}"))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+async fn ask_again_and_again(
+    mut stream: TcpStream,
+    mut requests: Vec<Request>,
+    shared: Rc<Shared>,
+) -> Result<()> {
+    let mut reader = Reader::new();
+    let kinds = requests.len();
+    let mut turn = 0;
+    while let Some(id) = shared.begin() {
+        let bytes = requests[turn % kinds].with_id(id);
+        turn += 1;
+        let sent = Instant::now();
+        stream.write_all(bytes).await?;
+        let answer = reader.answer(&mut stream).await?;
+        if shared.measuring.get() {
+            let first = answer.first_byte - sent;
+            shared
+                .latency
+                .borrow_mut()
+                .record(sent.elapsed().as_nanos() as u64);
+            shared
+                .first_event
+                .borrow_mut()
+                .record(first.as_nanos() as u64);
+            shared
+                .events
+                .set(shared.events.get() + response::events(answer.body));
+        }
+    }
+    Ok(())
+}
+
+async fn all_end(connections: &mut JoinSet<Result<()>>) -> Result<()> {
+    while let Some(ended) = connections.join_next().await {
+        ended??;
+    }
+    Ok(())
+}
+
+/// Opens streams in waves and drops each wave at once, unread.
+async fn open_and_drop(plan: &Plan) -> Result<Outcome> {
+    let request = requests_of(plan).await?.remove(0);
+    let shared = Shared::new(plan.requests);
+    let cpu = process_facts::cpu_microseconds(plan.process)?;
+    let started = Instant::now();
+    let mut peak_memory = 0;
+    let mut left = plan.requests;
+    while left > 0 {
+        let wave = left.min(OPEN_AT_ONCE);
+        let mut opened = Vec::new();
+        for _ in 0..wave {
+            let mut request = request.clone();
+            let Some(id) = shared.begin() else { break };
+            let sent = Instant::now();
+            let mut stream = connect(plan.address).await?;
+            stream.write_all(request.with_id(id)).await?;
+            Reader::new().first_event(&mut stream).await?;
+            shared
+                .latency
+                .borrow_mut()
+                .record(sent.elapsed().as_nanos() as u64);
+            opened.push(stream);
+        }
+        peak_memory = peak_memory.max(process_facts::memory_kib(plan.process)?);
+        left -= wave;
+    }
+    let cpu = process_facts::cpu_microseconds(plan.process)? - cpu;
+    Ok(Outcome {
+        peak_memory,
+        ..outcome(&shared, cpu, started.elapsed())
+    })
+}

@@ -1,0 +1,351 @@
+//! What the benchmark found: medians over the rounds, the table, the marks met or not, and the
+//! section that goes to `docs/reference/benchmarks.md`. Knows no processes; takes numbers alone.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::load::Outcome;
+use super::served::Server;
+
+/// Measured of a server besides its load runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start {
+    pub(super) to_first_card_ms: f64,
+    pub(super) memory_kib: u64,
+}
+
+/// Memory and open files around opened and dropped streams.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dropped {
+    /// What kind of streams, for the table.
+    pub(super) streams: &'static str,
+    pub(super) opened: u64,
+    pub(super) before_kib: u64,
+    pub(super) peak_kib: u64,
+    pub(super) after_kib: u64,
+    pub(super) files_before: usize,
+    pub(super) files_after: usize,
+}
+
+/// Everything one benchmark found.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// By case and server, one outcome per round.
+    pub(super) runs: BTreeMap<(&'static str, Server), Vec<Outcome>>,
+    pub(super) starts: BTreeMap<Server, Vec<Start>>,
+    /// By server: the run that filled the store, and the memory in KiB before and after.
+    pub(super) growth: BTreeMap<Server, (Outcome, u64, u64)>,
+    pub(super) dropped: Vec<Dropped>,
+}
+
+impl Findings {
+    /// The median over the rounds; none when the case was not run.
+    fn median(&self, case: &str, server: Server, value: fn(&Outcome) -> f64) -> Option<f64> {
+        let (_, outcomes) = self
+            .runs
+            .iter()
+            .find(|((it, of), _)| *it == case && *of == server)?;
+        Some(median(outcomes.iter().map(value).collect()))
+    }
+
+    fn times_floor(&self, case: &str, server: Server, value: fn(&Outcome) -> f64) -> Option<f64> {
+        Some(self.median(case, server, value)? / self.median(case, Server::Floor, value)?)
+    }
+
+    /// The report as Markdown: reads well on a terminal too.
+    pub(super) fn markdown(&self) -> String {
+        let mut text = String::new();
+        let parts = [
+            self.load(),
+            self.start(),
+            self.growth(),
+            self.drops(),
+            self.marks(),
+        ];
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            text.push_str(part);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn load(&self) -> String {
+        if self.runs.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from(
+            "| case | server | requests/s | CPU µs each | CPU x floor | p50 µs | p99 µs | first event p50 / p99 µs |\n\
+             |---|---|---:|---:|---:|---:|---:|---:|\n",
+        );
+        for (case, server) in self.runs.keys() {
+            let of = |value| self.median(case, *server, value).unwrap_or_default();
+            let ratio = self.times_floor(case, *server, |it| it.cpu);
+            let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
+            let first = if of(|it| it.events) > 0.0 {
+                format!(
+                    "{:.0} / {:.0}",
+                    of(|it| it.first_event.p50),
+                    of(|it| it.first_event.p99)
+                )
+            } else {
+                "–".to_owned()
+            };
+            let row = [
+                format!("{case:9}"),
+                format!("{server:13}"),
+                format!("{:7.0}", of(Outcome::rate)),
+                format!("{:6.1}", of(|it| it.cpu)),
+                ratio,
+                format!("{:6.0}", of(|it| it.latency.p50)),
+                format!("{:6.0}", of(|it| it.latency.p99)),
+                first,
+            ];
+            line(&mut text, &row);
+        }
+        text
+    }
+
+    fn start(&self) -> String {
+        if self.starts.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from(
+            "| server | start to first card ms | memory at start MB |\n|---|---:|---:|\n",
+        );
+        for (server, starts) in &self.starts {
+            let card = median(starts.iter().map(|it| it.to_first_card_ms).collect());
+            let memory = median(starts.iter().map(|it| it.memory_kib as f64).collect()) / 1024.0;
+            line(
+                &mut text,
+                &[
+                    format!("{server:13}"),
+                    format!("{card:.1}"),
+                    format!("{memory:.1}"),
+                ],
+            );
+        }
+        text
+    }
+
+    fn growth(&self) -> String {
+        if self.growth.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from(
+            "| server | tasks stored | requests/s | p99.99 ms | longest pause ms | bytes per task |\n\
+             |---|---:|---:|---:|---:|---:|\n",
+        );
+        for (server, (outcome, before, after)) in &self.growth {
+            let bytes = (after.saturating_sub(*before) * 1024) as f64 / outcome.requests as f64;
+            let row = [
+                format!("{server:13}"),
+                outcome.requests.to_string(),
+                format!("{:.0}", outcome.rate()),
+                format!("{:.2}", outcome.latency.p9999 / 1e3),
+                format!("{:.2}", outcome.latency.longest / 1e3),
+                format!("{bytes:.0}"),
+            ];
+            line(&mut text, &row);
+        }
+        text
+    }
+
+    fn drops(&self) -> String {
+        if self.dropped.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from(
+            "| streams opened and dropped | memory before MB | 500 open MB | after MB | files before | after |\n\
+             |---|---:|---:|---:|---:|---:|\n",
+        );
+        for it in &self.dropped {
+            let megabytes = |kib: u64| format!("{:.1}", kib as f64 / 1024.0);
+            let row = [
+                format!("{} {}", it.opened, it.streams),
+                megabytes(it.before_kib),
+                megabytes(it.peak_kib),
+                megabytes(it.after_kib),
+                it.files_before.to_string(),
+                it.files_after.to_string(),
+            ];
+            line(&mut text, &row);
+        }
+        text
+    }
+
+    fn marks(&self) -> String {
+        let mut text = String::new();
+        for mark in self.all_marks() {
+            let verdict = if mark.met { "met" } else { "NOT MET" };
+            writeln!(text, "- {verdict}: {} ({})", mark.claim, mark.found).expect(STRING);
+        }
+        text
+    }
+
+    /// Every mark whose case was run.
+    fn all_marks(&self) -> Vec<Mark> {
+        let cpu = self.times_floor("send-16", Server::Memory, |it| it.cpu);
+        let durable = self.median("send-64", Server::Sqlite, Outcome::rate);
+        let streams = self.median("stream-16", Server::Memory, Outcome::rate);
+        let first = self.median("stream-1", Server::Memory, |it| it.first_event.p50);
+        let pause = self
+            .growth
+            .get(&Server::Memory)
+            .map(|it| it.0.latency.longest / 1e3);
+        let mut marks: Vec<Mark> = [
+            Mark::at_most("memory SendMessage: CPU x floor", cpu, 2.0, ""),
+            Mark::at_least(
+                "SQLite: acknowledged sends at 64 connections",
+                durable,
+                5_000.0,
+                "/s",
+            ),
+            Mark::at_least("three-event streams", streams, 20_000.0, "/s"),
+            Mark::at_most("first event, p50", first, 150.0, " µs"),
+            Mark::at_most("longest pause while the store grows", pause, 5.0, " ms"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        marks.extend(self.dropped.iter().map(Mark::flat));
+        marks
+    }
+}
+
+/// A promise of the product, and what was found.
+struct Mark {
+    claim: String,
+    found: String,
+    met: bool,
+}
+
+impl Mark {
+    fn at_most(claim: &str, found: Option<f64>, bound: f64, unit: &str) -> Option<Self> {
+        let found = found?;
+        let claim = format!("{claim} at most {bound}{unit}");
+        Some(Self {
+            claim,
+            found: format!("{found:.2}{unit}"),
+            met: found <= bound,
+        })
+    }
+
+    fn at_least(claim: &str, found: Option<f64>, bound: f64, unit: &str) -> Option<Self> {
+        let found = found?;
+        let claim = format!("{claim} at least {bound}{unit}");
+        Some(Self {
+            claim,
+            found: format!("{found:.0}{unit}"),
+            met: found >= bound,
+        })
+    }
+
+    /// Memory counts as flat when all streams together left less than this behind.
+    fn flat(dropped: &Dropped) -> Self {
+        const LEFT_KIB: u64 = 2 * 1024;
+        let left = dropped.after_kib.saturating_sub(dropped.before_kib);
+        let files = dropped.files_after.saturating_sub(dropped.files_before);
+        Self {
+            claim: format!(
+                "memory and open files flat: {} {}",
+                dropped.opened, dropped.streams
+            ),
+            found: format!("{left} KiB and {files} files more"),
+            met: left <= LEFT_KIB && files == 0,
+        }
+    }
+}
+
+const STRING: &str = "a String takes any text";
+
+fn line(text: &mut String, cells: &[String]) {
+    writeln!(text, "| {} |", cells.join(" | ")).expect(STRING);
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(cpu: f64, rate: f64) -> Outcome {
+        Outcome {
+            requests: rate as u64,
+            seconds: 1.0,
+            cpu,
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn the_median_is_the_middle_or_the_mean_of_two() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0]), 2.5);
+        assert_eq!(median(Vec::new()), 0.0);
+    }
+
+    #[test]
+    fn ratios_and_marks_come_from_the_medians() {
+        let mut findings = Findings::default();
+        let floor = vec![
+            outcome(10.0, 90_000.0),
+            outcome(99.0, 1.0),
+            outcome(9.0, 95_000.0),
+        ];
+        findings.runs.insert(("send-16", Server::Floor), floor);
+        findings
+            .runs
+            .insert(("send-16", Server::Memory), vec![outcome(25.0, 40_000.0)]);
+        findings
+            .runs
+            .insert(("send-64", Server::Sqlite), vec![outcome(40.0, 6_000.0)]);
+        let text = findings.markdown();
+        assert!(text.contains("| 2.50 |"), "{text}");
+        assert!(
+            text.contains("NOT MET: memory SendMessage: CPU x floor at most 2 (2.50)"),
+            "{text}"
+        );
+        assert!(text.contains("- met: SQLite: acknowledged sends"), "{text}");
+        assert!(
+            !text.contains("first event, p50"),
+            "a case that was not run has no mark"
+        );
+    }
+
+    #[test]
+    fn left_over_files_break_the_mark() {
+        let dropped = Dropped {
+            streams: "streams",
+            opened: 10,
+            before_kib: 100,
+            peak_kib: 900,
+            after_kib: 100,
+            files_before: 9,
+            files_after: 10,
+        };
+        assert!(!Mark::flat(&dropped).met);
+        assert!(
+            Mark::flat(&Dropped {
+                files_after: 9,
+                ..dropped
+            })
+            .met
+        );
+        assert!(
+            !Mark::flat(&Dropped {
+                files_after: 9,
+                after_kib: 9000,
+                ..dropped
+            })
+            .met
+        );
+    }
+}
