@@ -20,7 +20,11 @@ pub struct AgentCard {
     #[serde(default, deserialize_with = "null_as_default")]
     pub description: String,
     /// Where it is reached, most wanted first; required.
-    #[serde(default, alias = "supported_interfaces", deserialize_with = "null_as_default")]
+    #[serde(
+        default,
+        alias = "supported_interfaces",
+        deserialize_with = "null_as_default"
+    )]
     pub supported_interfaces: Vec<AgentInterface>,
     /// Who runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +33,11 @@ pub struct AgentCard {
     #[serde(default, deserialize_with = "null_as_default")]
     pub version: String,
     /// Where its manual is.
-    #[serde(default, alias = "documentation_url", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "documentation_url",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub documentation_url: Option<String>,
     /// What it can; required.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -51,16 +59,28 @@ pub struct AgentCard {
     )]
     pub security_requirements: Vec<SecurityRequirement>,
     /// Media types it takes; required.
-    #[serde(default, alias = "default_input_modes", deserialize_with = "null_as_default")]
+    #[serde(
+        default,
+        alias = "default_input_modes",
+        deserialize_with = "null_as_default"
+    )]
     pub default_input_modes: Vec<String>,
     /// Media types it gives; required.
-    #[serde(default, alias = "default_output_modes", deserialize_with = "null_as_default")]
+    #[serde(
+        default,
+        alias = "default_output_modes",
+        deserialize_with = "null_as_default"
+    )]
     pub default_output_modes: Vec<String>,
     /// What it is good at; required.
     #[serde(default, deserialize_with = "null_as_default")]
     pub skills: Vec<AgentSkill>,
     /// Signatures over the canonical form of everything else (specification 8.4).
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub signatures: Vec<AgentCardSignature>,
     /// Its picture.
     #[serde(default, alias = "icon_url", skip_serializing_if = "Option::is_none")]
@@ -75,13 +95,25 @@ pub struct AgentInterface {
     #[serde(default, deserialize_with = "null_as_default")]
     pub url: String,
     /// `JSONRPC`, `GRPC`, `HTTP+JSON` or a URI.
-    #[serde(default, alias = "protocol_binding", deserialize_with = "null_as_default")]
+    #[serde(
+        default,
+        alias = "protocol_binding",
+        deserialize_with = "null_as_default"
+    )]
     pub protocol_binding: String,
     /// Routing label to copy into every request.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
     /// `1.0`, `0.3`.
-    #[serde(default, alias = "protocol_version", deserialize_with = "null_as_default")]
+    #[serde(
+        default,
+        alias = "protocol_version",
+        deserialize_with = "null_as_default"
+    )]
     pub protocol_version: String,
 }
 
@@ -104,13 +136,25 @@ pub struct AgentCapabilities {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streaming: Option<bool>,
     /// Sends push notifications.
-    #[serde(default, alias = "push_notifications", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "push_notifications",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub push_notifications: Option<bool>,
     /// Extensions of the protocol it knows or requires.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub extensions: Vec<AgentExtension>,
     /// Has an extended card for authenticated callers.
-    #[serde(default, alias = "extended_agent_card", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "extended_agent_card",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub extended_agent_card: Option<bool>,
 }
 
@@ -118,13 +162,25 @@ pub struct AgentCapabilities {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentExtension {
     /// Names the extension and its version.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub uri: String,
     /// How the agent uses it.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub description: String,
     /// Whether a client must declare it.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "is_false")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "is_false"
+    )]
     pub required: bool,
     /// Settings of the extension.
     #[serde(
@@ -152,7 +208,11 @@ pub struct AgentSkill {
     #[serde(default, deserialize_with = "null_as_default")]
     pub tags: Vec<String>,
     /// Things one may say to it.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub examples: Vec<String>,
     /// Media types it takes, if not the card's.
     #[serde(
@@ -239,7 +299,11 @@ pub enum SecurityScheme {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiKeySecurityScheme {
     /// For people.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub description: String,
     /// `query`, `header` or `cookie`; required.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -254,7 +318,11 @@ pub struct ApiKeySecurityScheme {
 #[serde(rename_all = "camelCase")]
 pub struct HttpAuthSecurityScheme {
     /// For people.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub description: String,
     /// `Bearer`, `Basic`; required.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -274,7 +342,11 @@ pub struct HttpAuthSecurityScheme {
 #[serde(rename_all = "camelCase")]
 pub struct OAuth2SecurityScheme {
     /// For people.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub description: String,
     /// The flow; required.
     pub flows: OAuthFlows,
@@ -294,10 +366,18 @@ pub struct OAuth2SecurityScheme {
 #[serde(rename_all = "camelCase")]
 pub struct OpenIdConnectSecurityScheme {
     /// For people.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub description: String,
     /// The discovery document; required.
-    #[serde(default, alias = "open_id_connect_url", deserialize_with = "null_as_default")]
+    #[serde(
+        default,
+        alias = "open_id_connect_url",
+        deserialize_with = "null_as_default"
+    )]
     pub open_id_connect_url: String,
 }
 
@@ -305,7 +385,11 @@ pub struct OpenIdConnectSecurityScheme {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MutualTlsSecurityScheme {
     /// For people.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub description: String,
 }
 

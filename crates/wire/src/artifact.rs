@@ -29,7 +29,11 @@ pub struct Artifact {
     )]
     pub metadata: Option<Metadata>,
     /// URIs of the extensions that took part in it.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub extensions: Vec<String>,
 }
 

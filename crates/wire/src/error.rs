@@ -104,10 +104,20 @@ impl ErrorKind {
     /// servers in the field use.
     fn row(self) -> Row {
         match self {
-            Self::TaskNotFound => Row(-32001, 404, NOT_FOUND, "TASK_NOT_FOUND", "TaskNotFoundError"),
-            Self::TaskNotCancelable => {
-                Row(-32002, 400, FAILED_PRECONDITION, "TASK_NOT_CANCELABLE", "TaskNotCancelableError")
-            }
+            Self::TaskNotFound => Row(
+                -32001,
+                404,
+                NOT_FOUND,
+                "TASK_NOT_FOUND",
+                "TaskNotFoundError",
+            ),
+            Self::TaskNotCancelable => Row(
+                -32002,
+                400,
+                FAILED_PRECONDITION,
+                "TASK_NOT_CANCELABLE",
+                "TaskNotCancelableError",
+            ),
             Self::PushNotificationNotSupported => Row(
                 -32003,
                 400,
@@ -115,9 +125,13 @@ impl ErrorKind {
                 "PUSH_NOTIFICATION_NOT_SUPPORTED",
                 "PushNotificationNotSupportedError",
             ),
-            Self::UnsupportedOperation => {
-                Row(-32004, 400, FAILED_PRECONDITION, "UNSUPPORTED_OPERATION", "UnsupportedOperationError")
-            }
+            Self::UnsupportedOperation => Row(
+                -32004,
+                400,
+                FAILED_PRECONDITION,
+                "UNSUPPORTED_OPERATION",
+                "UnsupportedOperationError",
+            ),
             Self::ContentTypeNotSupported => Row(
                 -32005,
                 400,
@@ -125,9 +139,13 @@ impl ErrorKind {
                 "CONTENT_TYPE_NOT_SUPPORTED",
                 "ContentTypeNotSupportedError",
             ),
-            Self::InvalidAgentResponse => {
-                Row(-32006, 500, INTERNAL, "INVALID_AGENT_RESPONSE", "InvalidAgentResponseError")
-            }
+            Self::InvalidAgentResponse => Row(
+                -32006,
+                500,
+                INTERNAL,
+                "INVALID_AGENT_RESPONSE",
+                "InvalidAgentResponseError",
+            ),
             Self::ExtendedAgentCardNotConfigured => Row(
                 -32007,
                 400,
@@ -142,32 +160,70 @@ impl ErrorKind {
                 "EXTENSION_SUPPORT_REQUIRED",
                 "ExtensionSupportRequiredError",
             ),
-            Self::VersionNotSupported => {
-                Row(-32009, 400, FAILED_PRECONDITION, "VERSION_NOT_SUPPORTED", "VersionNotSupportedError")
-            }
-            Self::ParseError => Row(-32700, 400, INVALID_ARGUMENT, "INVALID_REQUEST", "JSONParseError"),
-            Self::InvalidRequest => {
-                Row(-32600, 400, INVALID_ARGUMENT, "INVALID_REQUEST", "InvalidRequestError")
-            }
-            Self::MethodNotFound => {
-                Row(-32601, 404, UNIMPLEMENTED, "METHOD_NOT_FOUND", "MethodNotFoundError")
-            }
-            Self::InvalidParams => {
-                Row(-32602, 400, INVALID_ARGUMENT, "INVALID_PARAMS", "InvalidParamsError")
-            }
-            Self::IdempotencyConflict => {
-                Row(-32602, 400, INVALID_ARGUMENT, "IDEMPOTENCY_CONFLICT", "InvalidParamsError")
-            }
+            Self::VersionNotSupported => Row(
+                -32009,
+                400,
+                FAILED_PRECONDITION,
+                "VERSION_NOT_SUPPORTED",
+                "VersionNotSupportedError",
+            ),
+            Self::ParseError => Row(
+                -32700,
+                400,
+                INVALID_ARGUMENT,
+                "INVALID_REQUEST",
+                "JSONParseError",
+            ),
+            Self::InvalidRequest => Row(
+                -32600,
+                400,
+                INVALID_ARGUMENT,
+                "INVALID_REQUEST",
+                "InvalidRequestError",
+            ),
+            Self::MethodNotFound => Row(
+                -32601,
+                404,
+                UNIMPLEMENTED,
+                "METHOD_NOT_FOUND",
+                "MethodNotFoundError",
+            ),
+            Self::InvalidParams => Row(
+                -32602,
+                400,
+                INVALID_ARGUMENT,
+                "INVALID_PARAMS",
+                "InvalidParamsError",
+            ),
+            Self::IdempotencyConflict => Row(
+                -32602,
+                400,
+                INVALID_ARGUMENT,
+                "IDEMPOTENCY_CONFLICT",
+                "InvalidParamsError",
+            ),
             Self::Internal => Row(-32603, 500, INTERNAL, "INTERNAL_ERROR", "InternalError"),
-            Self::Unauthenticated => {
-                Row(-32050, 401, UNAUTHENTICATED, "UNAUTHENTICATED", "UnauthenticatedError")
-            }
-            Self::PermissionDenied => {
-                Row(-32052, 403, PERMISSION_DENIED, "PERMISSION_DENIED", "PermissionDeniedError")
-            }
-            Self::ResourceExhausted => {
-                Row(-32051, 429, RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED", "ResourceExhaustedError")
-            }
+            Self::Unauthenticated => Row(
+                -32050,
+                401,
+                UNAUTHENTICATED,
+                "UNAUTHENTICATED",
+                "UnauthenticatedError",
+            ),
+            Self::PermissionDenied => Row(
+                -32052,
+                403,
+                PERMISSION_DENIED,
+                "PERMISSION_DENIED",
+                "PermissionDeniedError",
+            ),
+            Self::ResourceExhausted => Row(
+                -32051,
+                429,
+                RESOURCE_EXHAUSTED,
+                "RESOURCE_EXHAUSTED",
+                "ResourceExhaustedError",
+            ),
             Self::Unavailable => Row(-32603, 503, UNAVAILABLE, "UNAVAILABLE", "UnavailableError"),
         }
     }
@@ -220,9 +276,10 @@ impl ErrorKind {
     #[must_use]
     pub fn transport_status(self) -> Option<u16> {
         match self {
-            Self::Unauthenticated | Self::PermissionDenied | Self::ResourceExhausted | Self::Unavailable => {
-                Some(self.row().1)
-            }
+            Self::Unauthenticated
+            | Self::PermissionDenied
+            | Self::ResourceExhausted
+            | Self::Unavailable => Some(self.row().1),
             _ => None,
         }
     }
@@ -231,7 +288,9 @@ impl ErrorKind {
     #[must_use]
     pub fn recognise(code: i32, reason: Option<&str>) -> Self {
         let by_reason = reason.and_then(|reason| {
-            Self::ALL.into_iter().find(|kind| kind.reason() == reason && kind.code() == code)
+            let mut named = Self::ALL.into_iter().filter(|kind| kind.reason() == reason);
+            let both = named.clone().find(|kind| kind.code() == code);
+            both.or_else(|| named.next())
         });
         let by_code = || Self::ALL.into_iter().find(|kind| kind.code() == code);
         by_reason.or_else(by_code).unwrap_or(Self::Internal)
@@ -277,10 +336,15 @@ impl A2aError {
     /// Parameters with these wrong fields.
     #[must_use]
     pub fn invalid_params(violations: Vec<FieldViolation>) -> Self {
-        let listed: Vec<String> =
-            violations.iter().map(|v| format!("{} {}", v.field, v.description)).collect();
+        let listed: Vec<String> = violations
+            .iter()
+            .map(|v| format!("{} {}", v.field, v.description))
+            .collect();
         let message = format!("Invalid parameters: {}", listed.join("; "));
-        Self { violations, ..Self::new(ErrorKind::InvalidParams, message) }
+        Self {
+            violations,
+            ..Self::new(ErrorKind::InvalidParams, message)
+        }
     }
 
     /// Parameters with one wrong field.
@@ -305,7 +369,9 @@ impl A2aError {
             metadata: &self.info,
         }];
         if !self.violations.is_empty() {
-            details.push(ErrorDetail::BadRequest { field_violations: &self.violations });
+            details.push(ErrorDetail::BadRequest {
+                field_violations: &self.violations,
+            });
         }
         details
     }
@@ -327,7 +393,10 @@ pub enum ErrorDetail<'a> {
         metadata: &'a BTreeMap<String, String>,
     },
     /// Which fields are wrong.
-    #[serde(rename = "type.googleapis.com/google.rpc.BadRequest", rename_all = "camelCase")]
+    #[serde(
+        rename = "type.googleapis.com/google.rpc.BadRequest",
+        rename_all = "camelCase"
+    )]
     BadRequest {
         /// One entry per field.
         field_violations: &'a [FieldViolation],
@@ -349,6 +418,9 @@ impl FieldViolation {
     /// A violation of `field`.
     #[must_use]
     pub fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
-        Self { field: field.into(), description: description.into() }
+        Self {
+            field: field.into(),
+            description: description.into(),
+        }
     }
 }

@@ -95,7 +95,8 @@ enum Member {
     Unknown,
 }
 
-const ONE_OF: &str = "an event must have exactly one of task, message, statusUpdate, artifactUpdate";
+const ONE_OF: &str =
+    "an event must have exactly one of task, message, statusUpdate, artifactUpdate";
 
 impl<'de> Deserialize<'de> for StreamResponse {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -113,12 +114,12 @@ impl<'de> Deserialize<'de> for StreamResponse {
                         Member::Message => {
                             map.next_value::<Option<_>>()?.map(StreamResponse::Message)
                         }
-                        Member::StatusUpdate => {
-                            map.next_value::<Option<_>>()?.map(StreamResponse::StatusUpdate)
-                        }
-                        Member::ArtifactUpdate => {
-                            map.next_value::<Option<_>>()?.map(StreamResponse::ArtifactUpdate)
-                        }
+                        Member::StatusUpdate => map
+                            .next_value::<Option<_>>()?
+                            .map(StreamResponse::StatusUpdate),
+                        Member::ArtifactUpdate => map
+                            .next_value::<Option<_>>()?
+                            .map(StreamResponse::ArtifactUpdate),
                         Member::Unknown => {
                             map.next_value::<IgnoredAny>()?;
                             None

@@ -51,10 +51,22 @@ impl RawJson {
     /// Says why the value is deeper than [`MAX_USER_JSON_DEPTH`], if it is.
     pub(crate) fn check_depth(&self) -> Result<(), String> {
         if self.depth() > MAX_USER_JSON_DEPTH {
-            return Err(format!("must not be nested deeper than {MAX_USER_JSON_DEPTH} levels"));
+            return Err(format!(
+                "must not be nested deeper than {MAX_USER_JSON_DEPTH} levels"
+            ));
         }
         Ok(())
     }
+}
+
+/// Whether a JSON text is nested deeper than `limit`. Counting its brackets first is many times
+/// faster than following them, and settles nearly every body.
+pub(crate) fn is_deeper_than(text: &str, limit: usize) -> bool {
+    let brackets = text
+        .bytes()
+        .filter(|byte| matches!(byte, b'{' | b'['))
+        .count();
+    brackets > limit && depth_of(text) > limit
 }
 
 /// Depth without recursion, so that no input can exhaust the stack.
@@ -116,7 +128,11 @@ impl Metadata {
 
     /// Takes a value that is an object, else says what was found.
     pub fn from_raw(raw: RawJson) -> Result<Self, &'static str> {
-        if raw.is_object() { Ok(Self(raw)) } else { Err("must be a JSON object") }
+        if raw.is_object() {
+            Ok(Self(raw))
+        } else {
+            Err("must be a JSON object")
+        }
     }
 
     /// The object's JSON text.
@@ -163,7 +179,9 @@ impl Metadata {
         self.0.check_depth()?;
         let members = count_members(self.get());
         if members > MAX_METADATA_KEYS {
-            return Err(format!("must not have more than {MAX_METADATA_KEYS} members"));
+            return Err(format!(
+                "must not have more than {MAX_METADATA_KEYS} members"
+            ));
         }
         Ok(())
     }
@@ -229,11 +247,15 @@ pub(crate) fn optional_int32<'de, D: Deserializer<'de>>(d: D) -> Result<Option<i
         }
         fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
             let number = i32::try_from(value);
-            number.map(Some).map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
+            number
+                .map(Some)
+                .map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
         }
         fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
             let number = i32::try_from(value);
-            number.map(Some).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
+            number
+                .map(Some)
+                .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
         }
         fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
             let in_range = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&value);
@@ -245,7 +267,9 @@ pub(crate) fn optional_int32<'de, D: Deserializer<'de>>(d: D) -> Result<Option<i
         }
         fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
             let number = value.parse();
-            number.map(Some).map_err(|_| E::invalid_value(de::Unexpected::Str(value), &self))
+            number
+                .map(Some)
+                .map_err(|_| E::invalid_value(de::Unexpected::Str(value), &self))
         }
         fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
             Ok(None)
@@ -278,7 +302,12 @@ mod tests {
 
     #[test]
     fn depth_and_members_ignore_what_stands_in_strings() {
-        assert_eq!(RawJson::parse(r#"{"a":["[[\"{",{"b":1}]}"#).unwrap().depth(), 3);
+        assert_eq!(
+            RawJson::parse(r#"{"a":["[[\"{",{"b":1}]}"#)
+                .unwrap()
+                .depth(),
+            3
+        );
         assert_eq!(count_members(r#"{"a:b":{"c":1},"d":[":"]}"#), 2);
     }
 }

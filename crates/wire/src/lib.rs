@@ -22,7 +22,8 @@ mod version;
 
 pub use agent_card::*;
 pub use artifact::Artifact;
-pub use error::{A2aError, ErrorDetail, ErrorKind, FieldViolation, StatusTable};
+pub use dialects::Dialect;
+pub use error::{A2aError, ERROR_DOMAIN, ErrorDetail, ErrorKind, FieldViolation, StatusTable};
 pub use event::{StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 pub use json::{Metadata, RawJson};
 pub use message::{Message, Role};

@@ -21,3 +21,5 @@ pub const DEFAULT_PAGE_SIZE: u32 = 50;
 pub const MAX_PAGE_SIZE: u32 = 100;
 /// Longest opaque page token, in bytes.
 pub const MAX_PAGE_TOKEN_BYTES: usize = 512;
+/// Deepest nesting of a whole body: far above any legal one, far below what readers stand.
+pub const MAX_JSON_DEPTH: usize = 127;

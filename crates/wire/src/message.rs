@@ -46,7 +46,11 @@ pub struct Message {
     )]
     pub metadata: Option<Metadata>,
     /// URIs of the extensions that took part in it.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub extensions: Vec<String>,
     /// Other tasks it refers to; informational.
     #[serde(
@@ -98,7 +102,10 @@ impl Message {
             wrong("parts", "must have at least one part".to_owned());
         }
         if self.parts.len() > MAX_PARTS {
-            wrong("parts", format!("must not have more than {MAX_PARTS} parts"));
+            wrong(
+                "parts",
+                format!("must not have more than {MAX_PARTS} parts"),
+            );
         }
         if let Some(Err(reason)) = self.context_id.as_deref().map(check_id) {
             wrong("contextId", reason);
@@ -117,7 +124,9 @@ impl Message {
 fn check_part(part: &Part) -> Result<(), (&'static str, String)> {
     match &part.content {
         PartContent::Text(text) => no_nul(text).map_err(|reason| ("text", reason))?,
-        PartContent::Url(url) if url.is_empty() => return Err(("url", "must not be empty".to_owned())),
+        PartContent::Url(url) if url.is_empty() => {
+            return Err(("url", "must not be empty".to_owned()));
+        }
         PartContent::Url(url) => no_nul(url).map_err(|reason| ("url", reason))?,
         PartContent::Data(data) => data.check_depth().map_err(|reason| ("data", reason))?,
         PartContent::Raw(_) => {}
@@ -129,7 +138,9 @@ fn check_part(part: &Part) -> Result<(), (&'static str, String)> {
         no_nul(media_type).map_err(|reason| ("mediaType", reason))?;
     }
     if let Some(metadata) = &part.metadata {
-        metadata.check_limits().map_err(|reason| ("metadata", reason))?;
+        metadata
+            .check_limits()
+            .map_err(|reason| ("metadata", reason))?;
     }
     Ok(())
 }
@@ -153,7 +164,8 @@ fn check_free_id(id: &str) -> Result<(), String> {
 
 /// A context id that a caller chooses: 1 to 128 of `A-Z a-z 0-9 . _ : -`, not starting with a dot.
 pub(crate) fn check_id(id: &str) -> Result<(), String> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');
     if id.len() > MAX_ID_CHARS || id.starts_with('.') || !id.bytes().all(plain) {
         return Err(format!(
             "must be 1 to {MAX_ID_CHARS} of A-Z a-z 0-9 . _ : - and must not start with a dot"

@@ -144,7 +144,11 @@ impl Request {
             Self::CancelTask(r) => require("id", &r.id, &mut violations),
             Self::SubscribeToTask(r) => require("id", &r.id, &mut violations),
             Self::CreateTaskPushNotificationConfig(r) => {
-                require("taskId", r.task_id.as_deref().unwrap_or_default(), &mut violations);
+                require(
+                    "taskId",
+                    r.task_id.as_deref().unwrap_or_default(),
+                    &mut violations,
+                );
                 require("url", &r.url, &mut violations);
             }
             Self::GetTaskPushNotificationConfig(r) => {
@@ -160,7 +164,11 @@ impl Request {
             }
             Self::GetExtendedAgentCard(_) => {}
         }
-        if violations.is_empty() { Ok(()) } else { Err(A2aError::invalid_params(violations)) }
+        if violations.is_empty() {
+            Ok(())
+        } else {
+            Err(A2aError::invalid_params(violations))
+        }
     }
 }
 
@@ -201,7 +209,11 @@ pub enum Response {
 #[serde(rename_all = "camelCase")]
 pub struct SendMessageRequest {
     /// Routing label of the agent's interface.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
     /// What is said; required.
     pub message: Message,
@@ -245,7 +257,11 @@ impl SendMessageRequest {
 
     fn validate(&self, violations: &mut Vec<FieldViolation>) {
         self.message.validate("message", violations);
-        if self.configuration.history_length.is_some_and(|length| length < 0) {
+        if self
+            .configuration
+            .history_length
+            .is_some_and(|length| length < 0)
+        {
             violations.push(FieldViolation::new(
                 "configuration.historyLength",
                 "must not be negative",
@@ -322,7 +338,11 @@ pub enum SendMessageResponse {
 #[serde(rename_all = "camelCase")]
 pub struct GetTaskRequest {
     /// Routing label of the agent's interface.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
     /// The task; required.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -342,7 +362,11 @@ pub struct GetTaskRequest {
 #[serde(rename_all = "camelCase")]
 pub struct ListTasksRequest {
     /// Routing label of the agent's interface.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
     /// Only tasks of this conversation.
     #[serde(
@@ -402,8 +426,15 @@ impl ListTasksRequest {
             let description = format!("must be from 1 to {MAX_PAGE_SIZE}");
             violations.push(FieldViolation::new("pageSize", description));
         }
-        if self.page_token.as_ref().is_some_and(|token| token.len() > MAX_PAGE_TOKEN_BYTES) {
-            violations.push(FieldViolation::new("pageToken", "is not a token of this server"));
+        if self
+            .page_token
+            .as_ref()
+            .is_some_and(|token| token.len() > MAX_PAGE_TOKEN_BYTES)
+        {
+            violations.push(FieldViolation::new(
+                "pageToken",
+                "is not a token of this server",
+            ));
         }
         if let Some(Err(reason)) = self.context_id.as_deref().map(check_id) {
             violations.push(FieldViolation::new("contextId", reason));
@@ -417,7 +448,9 @@ impl ListTasksRequest {
     /// Tasks per page; call after `validate`.
     #[must_use]
     pub fn effective_page_size(&self) -> u32 {
-        self.page_size.and_then(|size| u32::try_from(size).ok()).unwrap_or(DEFAULT_PAGE_SIZE)
+        self.page_size
+            .and_then(|size| u32::try_from(size).ok())
+            .unwrap_or(DEFAULT_PAGE_SIZE)
     }
 }
 
@@ -429,7 +462,11 @@ pub struct ListTasksResponse {
     #[serde(default, deserialize_with = "null_as_default")]
     pub tasks: Vec<Task>,
     /// Token of the next page; empty on the last one.
-    #[serde(default, alias = "next_page_token", deserialize_with = "null_as_default")]
+    #[serde(
+        default,
+        alias = "next_page_token",
+        deserialize_with = "null_as_default"
+    )]
     pub next_page_token: String,
     /// Page size that was used.
     #[serde(default, alias = "page_size", deserialize_with = "null_as_default")]
@@ -444,7 +481,11 @@ pub struct ListTasksResponse {
 #[serde(rename_all = "camelCase")]
 pub struct CancelTaskRequest {
     /// Routing label of the agent's interface.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
     /// The task; required.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -463,7 +504,11 @@ pub struct CancelTaskRequest {
 #[serde(rename_all = "camelCase")]
 pub struct SubscribeToTaskRequest {
     /// Routing label of the agent's interface.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
     /// The task; required.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -475,7 +520,11 @@ pub struct SubscribeToTaskRequest {
 #[serde(rename_all = "camelCase")]
 pub struct GetTaskPushNotificationConfigRequest {
     /// Routing label of the agent's interface.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
     /// The task; required.
     #[serde(default, alias = "task_id", deserialize_with = "null_as_default")]
@@ -493,7 +542,11 @@ pub type DeleteTaskPushNotificationConfigRequest = GetTaskPushNotificationConfig
 #[serde(rename_all = "camelCase")]
 pub struct ListTaskPushNotificationConfigsRequest {
     /// Routing label of the agent's interface.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
     /// The task; required.
     #[serde(default, alias = "task_id", deserialize_with = "null_as_default")]
@@ -524,7 +577,11 @@ pub struct ListTaskPushNotificationConfigsResponse {
     #[serde(default, deserialize_with = "null_as_default")]
     pub configs: Vec<TaskPushNotificationConfig>,
     /// Token of the next page; empty on the last one.
-    #[serde(default, alias = "next_page_token", deserialize_with = "null_as_default")]
+    #[serde(
+        default,
+        alias = "next_page_token",
+        deserialize_with = "null_as_default"
+    )]
     pub next_page_token: String,
 }
 
@@ -533,6 +590,10 @@ pub struct ListTaskPushNotificationConfigsResponse {
 #[serde(rename_all = "camelCase")]
 pub struct GetExtendedAgentCardRequest {
     /// Routing label of the agent's interface.
-    #[serde(default, deserialize_with = "empty_as_none", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "empty_as_none",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tenant: Option<String>,
 }

@@ -41,7 +41,12 @@ impl Part {
     /// A part with this content and no labels.
     #[must_use]
     pub fn new(content: PartContent) -> Self {
-        Self { content, metadata: None, filename: None, media_type: None }
+        Self {
+            content,
+            metadata: None,
+            filename: None,
+            media_type: None,
+        }
     }
 
     /// A text part.
@@ -67,13 +72,16 @@ pub(crate) fn encode_base64(bytes: &[u8]) -> String {
 
 /// Standard or URL-safe alphabet, padded or not, and nothing else.
 pub(crate) fn decode_base64(text: &str) -> Result<Bytes, String> {
-    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    const LENIENT: GeneralPurposeConfig =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
     const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
     let url_safe = memchr::memchr2(b'-', b'_', text.as_bytes()).is_some();
     let engine = if url_safe { URL_SAFE } else { STANDARD };
-    engine.decode(text).map(Bytes::from).map_err(|_| "must be base64".to_owned())
+    engine
+        .decode(text)
+        .map(Bytes::from)
+        .map_err(|_| "must be base64".to_owned())
 }
 
 impl Serialize for Part {
@@ -148,7 +156,9 @@ impl PartReader {
             Field::Raw => match map.next_value::<Option<String>>()? {
                 Some(text) => {
                     let bytes = decode_base64(&text);
-                    Some(PartContent::Raw(bytes.map_err(|e| de::Error::custom(format!("raw {e}")))?))
+                    Some(PartContent::Raw(
+                        bytes.map_err(|e| de::Error::custom(format!("raw {e}")))?,
+                    ))
                 }
                 None => None,
             },
@@ -160,11 +170,15 @@ impl PartReader {
                 None
             }
             Field::Filename => {
-                self.filename = map.next_value::<Option<String>>()?.filter(|name| !name.is_empty());
+                self.filename = map
+                    .next_value::<Option<String>>()?
+                    .filter(|name| !name.is_empty());
                 None
             }
             _ => {
-                self.media_type = map.next_value::<Option<String>>()?.filter(|name| !name.is_empty());
+                self.media_type = map
+                    .next_value::<Option<String>>()?
+                    .filter(|name| !name.is_empty());
                 None
             }
         };
@@ -221,12 +235,26 @@ mod tests {
 
     #[test]
     fn presence_decides_which_kind_a_part_is() {
-        assert_eq!(read(r#"{"text":""}"#).unwrap().content, PartContent::Text(String::new()));
+        assert_eq!(
+            read(r#"{"text":""}"#).unwrap().content,
+            PartContent::Text(String::new())
+        );
         let null = read(r#"{"data":null}"#).unwrap();
         assert_eq!(serde_json::to_string(&null).unwrap(), r#"{"data":null}"#);
-        assert!(matches!(read(r#"{"text":null,"data":{"k":1}}"#).unwrap().content, PartContent::Data(_)));
-        for wrong in [r#"{"text":"a","data":{}}"#, r#"{"text":"","data":{"k":1}}"#, "{}", r#"{"text":null}"#] {
-            assert!(read(wrong).unwrap_err().contains("exactly one of"), "{wrong}");
+        assert!(matches!(
+            read(r#"{"text":null,"data":{"k":1}}"#).unwrap().content,
+            PartContent::Data(_)
+        ));
+        for wrong in [
+            r#"{"text":"a","data":{}}"#,
+            r#"{"text":"","data":{"k":1}}"#,
+            "{}",
+            r#"{"text":null}"#,
+        ] {
+            assert!(
+                read(wrong).unwrap_err().contains("exactly one of"),
+                "{wrong}"
+            );
         }
     }
 

@@ -78,7 +78,10 @@ impl fmt::Debug for AuthenticationInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthenticationInfo")
             .field("scheme", &self.scheme)
-            .field("credentials", &self.credentials.as_ref().map(|_| "[secret]"))
+            .field(
+                "credentials",
+                &self.credentials.as_ref().map(|_| "[secret]"),
+            )
             .finish()
     }
 }

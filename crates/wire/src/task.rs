@@ -31,7 +31,11 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Artifact>>,
     /// The user's messages, oldest first. Absent when empty.
-    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub history: Vec<Message>,
     /// User JSON about the task.
     #[serde(
@@ -123,7 +127,10 @@ impl TaskState {
     /// COMPLETED, FAILED, CANCELED, REJECTED: never left again.
     #[must_use]
     pub fn is_terminal(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
+        matches!(
+            self,
+            Self::Completed | Self::Failed | Self::Canceled | Self::Rejected
+        )
     }
 
     /// INPUT_REQUIRED, AUTH_REQUIRED: waits for somebody outside.

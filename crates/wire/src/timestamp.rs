@@ -39,7 +39,10 @@ impl Timestamp {
         let zoned = text.parse::<jiff::Timestamp>();
         let parsed = zoned.or_else(|error| format!("{text}Z").parse().map_err(|_| error));
         parsed.map(Self).map_err(|_| {
-            format!("'{}' is not an RFC 3339 time such as 2026-01-02T03:04:05.678Z", shorten(text))
+            format!(
+                "'{}' is not an RFC 3339 time such as 2026-01-02T03:04:05.678Z",
+                shorten(text)
+            )
         })
     }
 }

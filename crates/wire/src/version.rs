@@ -63,7 +63,11 @@ mod tests {
 
     #[test]
     fn only_numbers_with_dots_are_versions() {
-        for (text, version) in [("1.0", Version::V1_0), ("1.0.1", Version::V1_0), ("0.3", Version::V0_3)] {
+        for (text, version) in [
+            ("1.0", Version::V1_0),
+            ("1.0.1", Version::V1_0),
+            ("0.3", Version::V0_3),
+        ] {
             assert_eq!(text.parse(), Ok(version));
         }
         for text in ["", "1", "one", "1.0,0.3", "+1.0", "1.0.1.0", "1.", " 1.0"] {

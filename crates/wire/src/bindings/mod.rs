@@ -1,4 +1,6 @@
-//! Bytes to operations and back, one module per binding of specification 9 to 11.
+//! Bytes to operations and back, one module per binding (specification 9 to 11).
+//!
+//! They know envelopes and frames, never what is inside: that is [`crate::dialects`].
 
 pub mod jsonrpc;
 pub mod sse;

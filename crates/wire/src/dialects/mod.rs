@@ -1,1 +1,146 @@
-//! x
+//! The generations of A2A's JSON: each reads into and writes from the one model of this crate.
+//!
+//! Only here are old names known. [`negotiate`] says which dialect a JSON-RPC request speaks; the
+//! [`Dialect`] then reads its `params` and writes its `result`, or the other way round for a client.
+//! To add one: a module beside [`v0_3`], an arm in each method of [`Dialect`].
+
+mod negotiate;
+mod params;
+mod v1;
+
+pub use negotiate::{Negotiation, follows_task, negotiate};
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::A2aError;
+use crate::event::StreamResponse;
+use crate::operation::{Method, Request, Response};
+use crate::task::Task;
+
+/// How a request is spelled, and so its answer, its events and its push notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// A2A 1.0.
+    V1,
+    /// 1.0 objects under the method names of 0.3, with bare results.
+    V1Slash,
+    /// A2A 0.3, and 0.2 as far as it is the same.
+    V0_3,
+    /// The first public A2A of April 2025. Served at addresses of its own and never negotiated.
+    Legacy,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Self; 4] = [Self::V1, Self::V1Slash, Self::V0_3, Self::Legacy];
+
+    /// The name under which it is stored with a task.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V1Slash => "v1-slash",
+            Self::V0_3 => "v0.3",
+            Self::Legacy => "legacy",
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names no dialect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown dialect: must be v1, v1-slash, v0.3 or legacy")]
+pub struct DialectError;
+
+impl FromStr for Dialect {
+    type Err = DialectError;
+
+    fn from_str(text: &str) -> Result<Self, DialectError> {
+        Self::ALL
+            .into_iter()
+            .find(|dialect| dialect.as_str() == text)
+            .ok_or(DialectError)
+    }
+}
+
+/// The server's side: requests in, answers and events out.
+impl Dialect {
+    /// Reads and validates the parameters of `method`.
+    ///
+    /// The error is InvalidParams with the paths of the wrong fields, or ParseError (answered with
+    /// a null id) for what is no JSON. Unknown members are ignored.
+    pub fn read_request(self, method: Method, params: Option<&str>) -> Result<Request, A2aError> {
+        self.read_request_with(method, params, None)
+    }
+
+    /// The same, but a sent message without a `messageId` gets this one.
+    pub fn read_request_with(
+        self,
+        method: Method,
+        params: Option<&str>,
+        message_id: Option<&str>,
+    ) -> Result<Request, A2aError> {
+        v1::read_request(method, params, message_id)
+    }
+
+    /// Appends the `result` of `method`.
+    pub fn write_response(self, method: Method, response: &Response, out: &mut Vec<u8>) {
+        v1::write_response(method, response, self != Self::V1, out);
+    }
+
+    /// Appends one event; `last` says that the stream ends after it, which 0.3 writes down.
+    pub fn write_event(self, event: &StreamResponse, last: bool, out: &mut Vec<u8>) {
+        let _ = last;
+        v1::write(event, out);
+    }
+
+    /// Appends a stored event: `payload` is what `V1.write_event` wrote. The dialects of 1.0 copy it
+    /// unread. A payload that cannot be read is copied too: better the wrong spelling than a gap.
+    pub fn write_stored_event(self, payload: &[u8], last: bool, out: &mut Vec<u8>) {
+        match self {
+            Self::V1 | Self::V1Slash => out.extend_from_slice(payload),
+            Self::V0_3 | Self::Legacy => match serde_json::from_slice(payload) {
+                Ok(event) => self.write_event(&event, last, out),
+                Err(_) => out.extend_from_slice(payload),
+            },
+        }
+    }
+
+    /// Appends a bare task.
+    pub fn write_task(self, task: &Task, out: &mut Vec<u8>) {
+        v1::write(task, out);
+    }
+}
+
+/// The client's side: requests out, answers and events in.
+impl Dialect {
+    /// The JSON-RPC name of an operation; `None` where the dialect has no such operation.
+    #[must_use]
+    pub fn method_name(self, method: Method) -> Option<&'static str> {
+        match self {
+            Self::V1 => Some(method.name()),
+            Self::V1Slash | Self::V0_3 | Self::Legacy => Some(negotiate::slash_name(method)),
+        }
+    }
+
+    /// Appends the `params` of a request.
+    pub fn write_params(self, request: &Request, out: &mut Vec<u8>) {
+        v1::write_params(request, out);
+    }
+
+    /// Reads the `result` of `method`, leniently: peers mix the generations.
+    pub fn read_response(self, method: Method, result: &str) -> Result<Response, A2aError> {
+        v1::read_response(method, result)
+    }
+
+    /// Reads one event of a stream, and whether it says itself that the stream ends with it.
+    pub fn read_event(self, result: &str) -> Result<(StreamResponse, bool), A2aError> {
+        v1::read_event(result)
+    }
+}
