@@ -149,7 +149,9 @@ pub fn minutes(duration: Duration) -> String {
 }
 
 fn show(command: &Command) -> String {
-    let mut words = vec![command.get_program().to_string_lossy().into_owned()];
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    let mut words = vec![program.to_string_lossy().into_owned()];
     words.extend(
         command
             .get_args()
@@ -171,9 +173,11 @@ mod tests {
             format!("{error:#}").contains("did not end within"),
             "{error:#}"
         );
-        let left = output(Command::new("ps").args(["-eo", "args"])).unwrap();
+        let left = std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("cmdline")).ok());
         assert!(
-            !left.lines().any(|line| line == "sleep 1000.5"),
+            !left.into_iter().any(|line| line == "sleep\x001000.5\0"),
             "the grandchild lives"
         );
     }
