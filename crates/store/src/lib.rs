@@ -1,1 +1,83 @@
-//! x
+//! Tasks, their event log, contexts and idempotency keys behind one trait.
+//!
+//! Owns what survives a crash and the promise about it ([`Store`]); never decides what a task does
+//! next, that is the gateway's engine. One conformance suite (`tests/it`) holds every
+//! implementation to the same promise. Read [`tasks`] and [`events`] for the model.
+
+mod error;
+pub mod events;
+mod memory;
+pub mod tasks;
+
+use async_trait::async_trait;
+
+pub use error::StoreError;
+pub use events::{Append, Change, Durability, StoredEvent};
+pub use memory::{MemoryOptions, MemoryStore};
+pub use tasks::{
+    Created, Cursor, Include, ListQuery, NewTask, Page, Repeat, Segment, TaskRecord, Visibility,
+};
+
+/// What every store promises.
+///
+/// *Synced before visible*: when [`create_task`](Store::create_task) or a
+/// [`Durability::Synced`] [`append`](Store::append) has returned, the change survives the loss of
+/// power (memory: the life of the process). *One write path*: every change names the version and
+/// lease epoch it was made against and changes nothing if either moved on. *A final state is
+/// final*: no change is taken after it. No method holds a lock across I/O of its caller.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Number that rises with every start after an unclean stop. Part of SSE ids: a cursor from an
+    /// older epoch may name events that were lost with unsynced chunks.
+    fn epoch(&self) -> u64;
+
+    /// Makes a task at version 1, its first message and its repeat record in one transaction.
+    ///
+    /// A repeat under the rules of [`Repeat`] makes nothing and names the first task. Errors:
+    /// [`StoreError::RepeatConflict`], [`StoreError::Full`], [`StoreError::Unavailable`].
+    async fn create_task(&self, task: NewTask) -> Result<Created, StoreError>;
+
+    /// Applies the changes in order, in one transaction, and returns the task's new version (each
+    /// change but [`Change::Message`] raises it by one).
+    ///
+    /// Errors: [`StoreError::Stale`] if the version or lease epoch moved on or the task is in a
+    /// final state, [`StoreError::NotFound`], [`StoreError::Unavailable`]; nothing is changed then.
+    async fn append(&self, append: Append) -> Result<u64, StoreError>;
+
+    /// The task with this id, if `visibility` covers it. What is not visible is not there.
+    async fn task(
+        &self,
+        id: &str,
+        visibility: &Visibility,
+        include: Include,
+    ) -> Result<Option<TaskRecord>, StoreError>;
+
+    /// The id of the task that its caller gave this alias (2025-04 dialect), newest first.
+    async fn task_by_alias(
+        &self,
+        alias: &str,
+        visibility: &Visibility,
+    ) -> Result<Option<String>, StoreError>;
+
+    /// One page, newest status first, equal times by id descending.
+    async fn list_tasks(&self, query: ListQuery) -> Result<Page, StoreError>;
+
+    /// Events of a task with a version above `after`, oldest first, at most `limit` of them.
+    /// Empty for an unknown task: the caller has checked visibility before.
+    async fn events(
+        &self,
+        task: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError>;
+
+    /// Every task that is not in a final state, oldest first: for recovery at start.
+    async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError>;
+
+    /// Deletes finished tasks beyond the store's retention, a bounded batch per call; returns how
+    /// many went. Call again until it returns 0.
+    async fn enforce_retention(&self) -> Result<usize, StoreError>;
+
+    /// Ends cleanly: everything is synced and the epoch stays for the next start.
+    async fn close(&self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,37 @@
+//! What can go wrong in a store, and whether trying again helps.
+
+use nuncio_wire::TaskState;
+
+/// A store could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Disk full, I/O error, database gone. Nothing was changed; the same call may succeed later.
+    #[error("the store cannot be written or read now: {0}")]
+    Unavailable(String),
+    /// Every place is taken by unfinished tasks. Later, when some have ended, it may work.
+    #[error("the store holds {max} unfinished tasks, which is all it may hold")]
+    Full {
+        /// The bound (`store.max_tasks`).
+        max: usize,
+    },
+    /// The version or lease epoch moved on, or the task is in a final state.
+    #[error("the task moved on to version {version} in {state}")]
+    Stale {
+        /// The version now.
+        version: u64,
+        /// The state now.
+        state: TaskState,
+    },
+    /// There is no such task.
+    #[error("there is no such task")]
+    NotFound,
+    /// The idempotency key was used before with another payload.
+    #[error("the idempotency key was used with another payload")]
+    RepeatConflict,
+    /// The store could not be opened; the text says why and what to do.
+    #[error("{0}")]
+    Open(String),
+    /// What is stored cannot be understood; needs an operator.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+}
