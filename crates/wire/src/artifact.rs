@@ -1,41 +1,40 @@
 //! Artifacts: the results of a task (specification 4.1.7).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::json::{Metadata, null_as_default, optional_metadata};
+use crate::json::{Metadata, json_object};
 use crate::part::{Part, PartContent};
 
 /// A result of a task, whole or a chunk of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {
     /// Unique within its task; required.
-    #[serde(default, alias = "artifact_id", deserialize_with = "null_as_default")]
     pub artifact_id: String,
     /// A name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it is, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The content; at least one part.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub parts: Vec<Part>,
     /// User JSON about the artifact.
-    #[serde(
-        default,
-        deserialize_with = "optional_metadata",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
     /// URIs of the extensions that took part in it.
-    #[serde(
-        default,
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<String>,
 }
+
+json_object!(required Artifact {
+    artifact_id: "artifactId" | "artifact_id",
+    name: "name",
+    description: "description",
+    parts: "parts",
+    metadata: "metadata",
+    extensions: "extensions",
+});
 
 impl Artifact {
     /// An artifact with these parts and no labels.

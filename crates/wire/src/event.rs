@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::artifact::Artifact;
-use crate::json::{Metadata, null_as_default, optional_metadata};
+use crate::json::{Metadata, json_object};
 use crate::message::Message;
 use crate::task::{Task, TaskStatus};
 
@@ -25,61 +25,56 @@ pub enum StreamResponse {
 }
 
 /// A task reached a new status (specification 4.2.1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStatusUpdateEvent {
     /// The task.
-    #[serde(default, alias = "task_id", deserialize_with = "null_as_default")]
     pub task_id: String,
     /// The task's conversation.
-    #[serde(default, alias = "context_id", deserialize_with = "null_as_default")]
     pub context_id: String,
     /// The new status.
     pub status: TaskStatus,
     /// User JSON about the event.
-    #[serde(
-        default,
-        deserialize_with = "optional_metadata",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
 
+json_object!(required TaskStatusUpdateEvent {
+    task_id: "taskId" | "task_id",
+    context_id: "contextId" | "context_id",
+    status: "status",
+    metadata: "metadata",
+});
+
 /// A task produced an artifact or a chunk of one (specification 4.2.2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskArtifactUpdateEvent {
     /// The task.
-    #[serde(default, alias = "task_id", deserialize_with = "null_as_default")]
     pub task_id: String,
     /// The task's conversation.
-    #[serde(default, alias = "context_id", deserialize_with = "null_as_default")]
     pub context_id: String,
     /// The artifact or its chunk.
     pub artifact: Artifact,
     /// False starts or replaces the artifact with this id, true adds the parts to it.
-    #[serde(
-        default,
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "crate::json::is_false"
-    )]
+    #[serde(skip_serializing_if = "crate::json::is_false")]
     pub append: bool,
     /// True on the last chunk of the artifact.
-    #[serde(
-        default,
-        alias = "last_chunk",
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "crate::json::is_false"
-    )]
+    #[serde(skip_serializing_if = "crate::json::is_false")]
     pub last_chunk: bool,
     /// User JSON about the event.
-    #[serde(
-        default,
-        deserialize_with = "optional_metadata",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
+
+json_object!(required TaskArtifactUpdateEvent {
+    task_id: "taskId" | "task_id",
+    context_id: "contextId" | "context_id",
+    artifact: "artifact",
+    append: "append",
+    last_chunk: "lastChunk" | "last_chunk",
+    metadata: "metadata",
+});
 
 #[derive(Deserialize)]
 enum Member {

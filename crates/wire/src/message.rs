@@ -5,62 +5,47 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::error::FieldViolation;
-use crate::json::{Metadata, null_as_default, optional_metadata};
+use crate::json::{Metadata, json_object};
 use crate::limits::{MAX_ID_CHARS, MAX_PARTS};
 use crate::part::{Part, PartContent};
 
 /// One turn of a conversation, from the user or from the agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     /// Made by the sender; required.
-    #[serde(default, alias = "message_id", deserialize_with = "null_as_default")]
     pub message_id: String,
     /// The conversation it belongs to; the server infers or makes it when absent.
-    #[serde(
-        default,
-        alias = "context_id",
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
     /// The task it continues; a server never takes a new task's id from here.
-    #[serde(
-        default,
-        alias = "task_id",
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// Who speaks; required.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub role: Role,
     /// The content; at least one part.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub parts: Vec<Part>,
     /// User JSON about the message.
-    #[serde(
-        default,
-        deserialize_with = "optional_metadata",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
     /// URIs of the extensions that took part in it.
-    #[serde(
-        default,
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<String>,
     /// Other tasks it refers to; informational.
-    #[serde(
-        default,
-        alias = "reference_task_ids",
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reference_task_ids: Vec<String>,
 }
+
+json_object!(required Message {
+    message_id: "messageId" | "message_id",
+    context_id: "contextId" | "context_id",
+    task_id: "taskId" | "task_id",
+    role: "role",
+    parts: "parts",
+    metadata: "metadata",
+    extensions: "extensions",
+    reference_task_ids: "referenceTaskIds" | "reference_task_ids",
+});
 
 impl Message {
     /// A message with these parts and no ids but its own.
@@ -172,11 +157,6 @@ pub(crate) fn check_id(id: &str) -> Result<(), String> {
         ));
     }
     Ok(())
-}
-
-/// An empty string means "not given" for these ids (proto3 default).
-pub(crate) fn empty_as_none<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
-    Ok(Option::<String>::deserialize(d)?.filter(|text| !text.is_empty()))
 }
 
 /// Who speaks in a message.

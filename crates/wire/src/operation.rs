@@ -3,13 +3,13 @@
 //! Every binding and dialect reads into and writes from these types; `validate` holds what the
 //! proto marks REQUIRED and the bounds of [`crate::limits`]. Where it goes next is the server's.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::agent_card::AgentCard;
 use crate::error::{A2aError, FieldViolation};
-use crate::json::{Metadata, is_false, null_as_default, optional_int32, optional_metadata};
+use crate::json::{Metadata, is_false, json_object};
 use crate::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_PAGE_TOKEN_BYTES};
-use crate::message::{Message, check_id, empty_as_none};
+use crate::message::{Message, check_id};
 use crate::push_config::TaskPushNotificationConfig;
 use crate::task::{Task, TaskState};
 use crate::timestamp::Timestamp;
@@ -205,42 +205,33 @@ pub enum Response {
 }
 
 /// Parameters of SendMessage and SendStreamingMessage (specification 3.2.1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SendMessageRequest {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// What is said; required.
     pub message: Message,
     /// How to answer.
-    #[serde(
-        default,
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "SendMessageConfiguration::is_default"
-    )]
+    #[serde(skip_serializing_if = "SendMessageConfiguration::is_default")]
     pub configuration: SendMessageConfiguration,
     /// User JSON about the request.
-    #[serde(
-        default,
-        deserialize_with = "optional_metadata",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
     /// Key under which a repeat gives the same task. An addition of nuncio's that others ignore; on
     /// HTTP the `Idempotency-Key` header says the same.
-    #[serde(
-        default,
-        alias = "idempotency_key",
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
+
+json_object!(required SendMessageRequest {
+    tenant: "tenant",
+    message: "message",
+    configuration: "configuration",
+    metadata: "metadata",
+    idempotency_key: "idempotencyKey" | "idempotency_key",
+});
 
 impl SendMessageRequest {
     /// A request that sends `message` and waits for the end.
@@ -280,41 +271,29 @@ impl SendMessageRequest {
 }
 
 /// How a send is to be answered (specification 3.2.2).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SendMessageConfiguration {
     /// Media types the caller can take.
-    #[serde(
-        default,
-        alias = "accepted_output_modes",
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepted_output_modes: Vec<String>,
     /// A webhook registered before the first event.
-    #[serde(
-        default,
-        alias = "task_push_notification_config",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_push_notification_config: Option<TaskPushNotificationConfig>,
     /// Most messages of history in the answer; absent: all.
-    #[serde(
-        default,
-        alias = "history_length",
-        deserialize_with = "optional_int32",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub history_length: Option<i32>,
     /// Answer once the task exists instead of waiting for its end.
-    #[serde(
-        default,
-        alias = "return_immediately",
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "is_false"
-    )]
+    #[serde(skip_serializing_if = "is_false")]
     pub return_immediately: bool,
 }
+
+json_object!(SendMessageConfiguration {
+    accepted_output_modes: "acceptedOutputModes" | "accepted_output_modes",
+    task_push_notification_config: "taskPushNotificationConfig" | "task_push_notification_config",
+    history_length: "historyLength" | "history_length",
+    return_immediately: "returnImmediately" | "return_immediately",
+});
 
 impl SendMessageConfiguration {
     fn is_default(&self) -> bool {
@@ -334,90 +313,65 @@ pub enum SendMessageResponse {
 }
 
 /// Parameters of GetTask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetTaskRequest {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// The task; required.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub id: String,
     /// Most messages of history in the answer; absent: all.
-    #[serde(
-        default,
-        alias = "history_length",
-        deserialize_with = "optional_int32",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub history_length: Option<i32>,
 }
 
+json_object!(required GetTaskRequest {
+    tenant: "tenant",
+    id: "id",
+    history_length: "historyLength" | "history_length",
+});
+
 /// Parameters of ListTasks (specification 3.1.4).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListTasksRequest {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// Only tasks of this conversation.
-    #[serde(
-        default,
-        alias = "context_id",
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
     /// Only tasks in this state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskState>,
     /// Tasks per page, 1 to 100; absent: 50.
-    #[serde(
-        default,
-        alias = "page_size",
-        deserialize_with = "optional_int32",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub page_size: Option<i32>,
     /// `nextPageToken` of the page before; absent or empty: the first page.
-    #[serde(
-        default,
-        alias = "page_token",
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub page_token: Option<String>,
     /// Most messages of history per task; absent: none.
-    #[serde(
-        default,
-        alias = "history_length",
-        deserialize_with = "optional_int32",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub history_length: Option<i32>,
     /// Only tasks whose status is not older than this.
-    #[serde(
-        default,
-        alias = "status_timestamp_after",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status_timestamp_after: Option<Timestamp>,
     /// Whether artifacts are in the answer; absent: no.
-    #[serde(
-        default,
-        alias = "include_artifacts",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub include_artifacts: Option<bool>,
 }
+
+json_object!(ListTasksRequest {
+    tenant: "tenant",
+    context_id: "contextId" | "context_id",
+    status: "status",
+    page_size: "pageSize" | "page_size",
+    page_token: "pageToken" | "page_token",
+    history_length: "historyLength" | "history_length",
+    status_timestamp_after: "statusTimestampAfter" | "status_timestamp_after",
+    include_artifacts: "includeArtifacts" | "include_artifacts",
+});
 
 impl ListTasksRequest {
     fn validate(&self, violations: &mut Vec<FieldViolation>) {
@@ -455,145 +409,130 @@ impl ListTasksRequest {
 }
 
 /// Answer to ListTasks. All members are always written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListTasksResponse {
     /// The page, newest status first.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub tasks: Vec<Task>,
     /// Token of the next page; empty on the last one.
-    #[serde(
-        default,
-        alias = "next_page_token",
-        deserialize_with = "null_as_default"
-    )]
     pub next_page_token: String,
     /// Page size that was used.
-    #[serde(default, alias = "page_size", deserialize_with = "null_as_default")]
     pub page_size: u32,
     /// Matches before paging.
-    #[serde(default, alias = "total_size", deserialize_with = "null_as_default")]
     pub total_size: u32,
 }
 
+json_object!(required ListTasksResponse {
+    tasks: "tasks",
+    next_page_token: "nextPageToken" | "next_page_token",
+    page_size: "pageSize" | "page_size",
+    total_size: "totalSize" | "total_size",
+});
+
 /// Parameters of CancelTask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelTaskRequest {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// The task; required.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub id: String,
     /// User JSON about the request.
-    #[serde(
-        default,
-        deserialize_with = "optional_metadata",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
 
+json_object!(required CancelTaskRequest {
+    tenant: "tenant",
+    id: "id",
+    metadata: "metadata",
+});
+
 /// Parameters of SubscribeToTask.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubscribeToTaskRequest {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// The task; required.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub id: String,
 }
 
+json_object!(required SubscribeToTaskRequest {
+    tenant: "tenant",
+    id: "id",
+});
+
 /// Parameters of GetTaskPushNotificationConfig.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetTaskPushNotificationConfigRequest {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// The task; required.
-    #[serde(default, alias = "task_id", deserialize_with = "null_as_default")]
     pub task_id: String,
     /// The configuration; required.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub id: String,
 }
+
+json_object!(required GetTaskPushNotificationConfigRequest {
+    tenant: "tenant",
+    task_id: "taskId" | "task_id",
+    id: "id",
+});
 
 /// Parameters of DeleteTaskPushNotificationConfig: the same as of the get.
 pub type DeleteTaskPushNotificationConfigRequest = GetTaskPushNotificationConfigRequest;
 
 /// Parameters of ListTaskPushNotificationConfigs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListTaskPushNotificationConfigsRequest {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// The task; required.
-    #[serde(default, alias = "task_id", deserialize_with = "null_as_default")]
     pub task_id: String,
     /// Configurations per page.
-    #[serde(
-        default,
-        alias = "page_size",
-        deserialize_with = "optional_int32",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub page_size: Option<i32>,
     /// `nextPageToken` of the page before.
-    #[serde(
-        default,
-        alias = "page_token",
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub page_token: Option<String>,
 }
 
+json_object!(required ListTaskPushNotificationConfigsRequest {
+    tenant: "tenant",
+    task_id: "taskId" | "task_id",
+    page_size: "pageSize" | "page_size",
+    page_token: "pageToken" | "page_token",
+});
+
 /// Answer to ListTaskPushNotificationConfigs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListTaskPushNotificationConfigsResponse {
     /// The configurations.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub configs: Vec<TaskPushNotificationConfig>,
     /// Token of the next page; empty on the last one.
-    #[serde(
-        default,
-        alias = "next_page_token",
-        deserialize_with = "null_as_default"
-    )]
     pub next_page_token: String,
 }
 
+json_object!(required ListTaskPushNotificationConfigsResponse {
+    configs: "configs",
+    next_page_token: "nextPageToken" | "next_page_token",
+});
+
 /// Parameters of GetExtendedAgentCard.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetExtendedAgentCardRequest {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
 }
+
+json_object!(GetExtendedAgentCardRequest { tenant: "tenant" });

@@ -166,7 +166,7 @@ impl PartReader {
             // `data: null` is a set part that holds null; elsewhere null means absent.
             Field::Data => Some(PartContent::Data(map.next_value()?)),
             Field::Metadata => {
-                self.metadata = map.next_value::<OptionalMetadata>()?.0;
+                self.metadata = map.next_value()?;
                 None
             }
             Field::Filename => {
@@ -191,14 +191,6 @@ impl PartReader {
 }
 
 const ONE_OF: &str = "a part must have exactly one of text, raw, url, data";
-
-struct OptionalMetadata(Option<Metadata>);
-
-impl<'de> Deserialize<'de> for OptionalMetadata {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::json::optional_metadata(deserializer).map(Self)
-    }
-}
 
 impl<'de> Deserialize<'de> for Part {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

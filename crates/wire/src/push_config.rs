@@ -1,66 +1,56 @@
 //! Where a task's events are pushed to (specification 4.3).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt;
 
-use crate::json::null_as_default;
-use crate::message::empty_as_none;
+use crate::json::json_object;
 
 /// One webhook of one task (specification 4.3.1).
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskPushNotificationConfig {
     /// Routing label of the agent's interface.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// Chosen by the client, else made by the server.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The task; absent in an inline configuration.
-    #[serde(
-        default,
-        alias = "task_id",
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// Where to POST; required.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub url: String,
     /// Sent as `X-A2A-Notification-Token`. A secret.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// Sent as `Authorization`. A secret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub authentication: Option<AuthenticationInfo>,
 }
 
+json_object!(required TaskPushNotificationConfig {
+    tenant: "tenant",
+    id: "id",
+    task_id: "taskId" | "task_id",
+    url: "url",
+    token: "token",
+    authentication: "authentication",
+});
+
 /// Credentials for a webhook (specification 4.3.2).
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct AuthenticationInfo {
     /// Scheme of the `Authorization` header, such as `Bearer`; required.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub scheme: String,
     /// What follows the scheme. A secret.
-    #[serde(
-        default,
-        deserialize_with = "empty_as_none",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<String>,
 }
+
+json_object!(required AuthenticationInfo {
+    scheme: "scheme",
+    credentials: "credentials",
+});
 
 impl fmt::Debug for TaskPushNotificationConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,46 +5,41 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::artifact::Artifact;
-use crate::json::{Metadata, null_as_default, optional_metadata};
+use crate::json::{Metadata, json_object};
 use crate::message::Message;
 use crate::timestamp::Timestamp;
 
 /// A unit of work with its state, results and the messages that led to it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
     /// Made by the server.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub id: String,
     /// The conversation it belongs to.
-    #[serde(
-        default,
-        alias = "context_id",
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "String::is_empty"
-    )]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub context_id: String,
     /// Where it stands.
     pub status: TaskStatus,
     /// Its results. `None`: not asked for, the member is absent; `Some([])` is written as `[]`
     /// where a reader asked for artifacts (specification 3.1.4).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Artifact>>,
     /// The user's messages, oldest first. Absent when empty.
-    #[serde(
-        default,
-        deserialize_with = "null_as_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Message>,
     /// User JSON about the task.
-    #[serde(
-        default,
-        deserialize_with = "optional_metadata",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
+
+json_object!(required Task {
+    id: "id",
+    context_id: "contextId" | "context_id",
+    status: "status",
+    artifacts: "artifacts",
+    history: "history",
+    metadata: "metadata",
+});
 
 impl Task {
     /// Artifacts, none when the member is absent.
@@ -64,18 +59,23 @@ impl Task {
 }
 
 /// Where a task stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskStatus {
     /// The state; required.
-    #[serde(default, deserialize_with = "null_as_default")]
     pub state: TaskState,
     /// Progress, a question or a reason; results belong in artifacts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Message>,
     /// When this status was reached.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
 }
+
+json_object!(required TaskStatus {
+    state: "state",
+    message: "message",
+    timestamp: "timestamp",
+});
 
 /// The states of a task (specification 4.1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]

@@ -3,6 +3,10 @@
 //! `data`, `metadata` and extension `params` belong to their sender: numbers, key order and doubled
 //! names survive exactly, because nothing here ever turns them into a value (specification 5.5).
 
+mod object;
+
+pub(crate) use object::{Member, MemberSeed, Value, json_object};
+
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -214,74 +218,6 @@ impl<'de> Deserialize<'de> for Metadata {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_raw(RawJson::deserialize(deserializer)?).map_err(de::Error::custom)
     }
-}
-
-/// `null` reads as the default value: in ProtoJSON it means absent.
-pub(crate) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
-}
-
-/// An optional object member: `null` reads as absent, which a raw value alone would keep as `null`.
-pub(crate) fn optional_metadata<'de, D>(deserializer: D) -> Result<Option<Metadata>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    let raw = RawJson::deserialize(deserializer)?;
-    if raw.get() == "null" {
-        return Ok(None);
-    }
-    Metadata::from_raw(raw).map(Some).map_err(de::Error::custom)
-}
-
-/// A ProtoJSON int32: a number with an integral value, or its decimal text (specification 5.5).
-pub(crate) fn optional_int32<'de, D: Deserializer<'de>>(d: D) -> Result<Option<i32>, D::Error> {
-    struct Int32;
-    impl<'de> Visitor<'de> for Int32 {
-        type Value = Option<i32>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a whole number from -2147483648 to 2147483647")
-        }
-        fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
-            let number = i32::try_from(value);
-            number
-                .map(Some)
-                .map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
-        }
-        fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
-            let number = i32::try_from(value);
-            number
-                .map(Some)
-                .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
-        }
-        fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
-            let in_range = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&value);
-            if in_range && value.fract() == 0.0 {
-                #[allow(clippy::cast_possible_truncation)] // checked on the line above
-                return Ok(Some(value as i32));
-            }
-            Err(E::invalid_value(de::Unexpected::Float(value), &self))
-        }
-        fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
-            let number = value.parse();
-            number
-                .map(Some)
-                .map_err(|_| E::invalid_value(de::Unexpected::Str(value), &self))
-        }
-        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
-            d.deserialize_any(self)
-        }
-    }
-    d.deserialize_any(Int32)
 }
 
 pub(crate) fn is_false(value: &bool) -> bool {
