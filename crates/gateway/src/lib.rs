@@ -1,1 +1,3 @@
-//! x
+//! The daemon: listening, bindings, operations, the task engine, agent backends.
+
+pub mod config;

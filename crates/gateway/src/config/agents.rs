@@ -1,0 +1,371 @@
+//! `[agents.NAME]`: the agents served here, what their cards say and how they answer.
+
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Duration, WebUrl};
+
+/// Characters of an agent's name: it is a path segment, a tenant and a file name.
+pub const MAX_AGENT_NAME_CHARS: usize = 64;
+/// First path segments of the gateway: neither an agent nor a tenant may bear such a name.
+pub const RESERVED_NAMES: [&str; 17] = [
+    ".well-known",
+    "a2a",
+    "admin",
+    "agents",
+    "console",
+    "extendedAgentCard",
+    "extendedagentcard",
+    "fleet",
+    "health",
+    "legacy",
+    "mcp",
+    "mesh",
+    "message",
+    "metrics",
+    "ready",
+    "tasks",
+    "v1",
+];
+/// Whether cards promise push notifications unless told otherwise.
+pub const PUSH_NOTIFICATIONS_BY_DEFAULT: bool = false;
+/// The version on a card that sets none.
+pub const DEFAULT_AGENT_VERSION: &str = "1.0.0";
+/// Turns of one agent at one time: each may be a process of its own.
+pub const DEFAULT_MAX_CONCURRENT_TURNS: usize = 16;
+/// Turns of one agent that may wait; more are refused, so that a caller learns of it early.
+pub const DEFAULT_MAX_QUEUED_TURNS: usize = 256;
+/// Longer than a model's longest usual answer.
+pub const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// 16 MiB, in bytes: as much as a caller may send.
+const DEFAULT_MAX_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+/// Time to clean up after SIGTERM, before SIGKILL.
+const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(5);
+
+/// One agent: what its card says, its limits, and how it answers.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct AgentConfig {
+    /// How it answers.
+    #[serde(flatten)]
+    pub backend: BackendConfig,
+    /// The name on the card. Without it, the name of the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it does, in a sentence, for the card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The agent's own version on the card.
+    #[serde(default = "default_version")]
+    pub version: String,
+    /// What it is good at. Without any, the card has one skill that bears the agent's name.
+    #[serde(default)]
+    pub skills: Vec<SkillConfig>,
+    /// What the card promises.
+    #[serde(default)]
+    pub capabilities: CapabilitiesConfig,
+    /// Media types it takes; `*/*` stands for all.
+    #[serde(default = "default_input_modes")]
+    pub input_modes: Vec<String>,
+    /// Media types it gives.
+    #[serde(default = "default_output_modes")]
+    pub output_modes: Vec<String>,
+    /// A routing label: requests that carry it go to this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// A host name of its own: requests to it find this agent at the root path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Who runs it, for the card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<ProviderConfig>,
+    /// Its manual, for the card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub documentation_url: Option<WebUrl>,
+    /// Its picture, for the card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icon_url: Option<WebUrl>,
+    /// Turns that run at one time. The turns of one conversation always run one after another.
+    #[serde(default = "default_max_concurrent_turns")]
+    #[schemars(range(min = 1))]
+    pub max_concurrent_turns: usize,
+    /// Turns that may wait; more are refused.
+    #[serde(default = "default_max_queued_turns")]
+    pub max_queued_turns: usize,
+}
+
+impl AgentConfig {
+    /// An agent with the given backend and nothing else set.
+    pub fn new(backend: BackendConfig) -> AgentConfig {
+        AgentConfig {
+            backend,
+            name: None,
+            description: None,
+            version: default_version(),
+            skills: Vec::new(),
+            capabilities: CapabilitiesConfig::default(),
+            input_modes: default_input_modes(),
+            output_modes: default_output_modes(),
+            tenant: None,
+            host: None,
+            provider: None,
+            documentation_url: None,
+            icon_url: None,
+            max_concurrent_turns: DEFAULT_MAX_CONCURRENT_TURNS,
+            max_queued_turns: DEFAULT_MAX_QUEUED_TURNS,
+        }
+    }
+}
+
+/// How an agent answers.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "backend", rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum BackendConfig {
+    /// Answers with what it was sent.
+    Echo(EchoConfig),
+    /// Starts a program for every turn.
+    Command(CommandConfig),
+    /// Behaves as conformance kits want it, for tests.
+    Conformance(ConformanceConfig),
+}
+
+impl BackendConfig {
+    /// The word of the configuration.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            BackendConfig::Echo(_) => "echo",
+            BackendConfig::Command(_) => "command",
+            BackendConfig::Conformance(_) => "conformance",
+        }
+    }
+}
+
+/// `backend = "echo"` has no settings of its own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct EchoConfig {}
+
+/// `backend = "command"`: a program for every turn.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct CommandConfig {
+    /// The program and its arguments. A relative path is meant from this file's directory; a
+    /// bare name is looked up in `PATH`. No shell is involved.
+    #[schemars(length(min = 1))]
+    pub command: Vec<String>,
+    /// `text`: the message on standard input, the answer on standard output. `jsonl`: one Message
+    /// on standard input, one StreamResponse a line on standard output.
+    #[serde(default)]
+    pub protocol: CommandProtocol,
+    /// The directory the program starts in. Without it, this file's directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// Variables that the program gets with these values. Its environment is clean otherwise.
+    #[serde(default)]
+    pub env: IndexMap<String, String>,
+    /// Variables that the program gets from nuncio's own environment, by name.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
+    /// Give every conversation a directory of its own, which the program starts in.
+    #[serde(default)]
+    pub context_dir: bool,
+    /// How long a turn may take; then its processes are ended and the task fails.
+    #[serde(default = "default_turn_timeout")]
+    pub turn_timeout: Duration,
+    /// What a turn may write to standard output, in bytes; then it is ended and the task fails.
+    #[serde(default = "default_max_output_bytes")]
+    #[schemars(range(min = 1))]
+    pub max_output_bytes: usize,
+    /// How long processes may clean up after SIGTERM, before SIGKILL.
+    #[serde(default = "default_kill_grace")]
+    pub kill_grace: Duration,
+}
+
+impl CommandConfig {
+    /// `command` with the defaults of everything else.
+    pub fn new(command: Vec<String>) -> CommandConfig {
+        CommandConfig {
+            command,
+            protocol: CommandProtocol::Text,
+            cwd: None,
+            env: IndexMap::new(),
+            pass_env: Vec::new(),
+            context_dir: false,
+            turn_timeout: DEFAULT_TURN_TIMEOUT,
+            max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,
+            kill_grace: DEFAULT_KILL_GRACE,
+        }
+    }
+}
+
+/// How a program is spoken to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum CommandProtocol {
+    /// Plain text on both sides.
+    #[default]
+    Text,
+    /// A2A JSON, one object a line.
+    Jsonl,
+}
+
+/// `backend = "conformance"`: for conformance kits.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ConformanceConfig {
+    /// Whose contract it follows.
+    #[serde(default = "default_profile")]
+    pub profile: String,
+}
+
+/// One thing an agent is good at.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct SkillConfig {
+    /// Unique on the card.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it does.
+    #[serde(default)]
+    pub description: String,
+    /// Words to find it by.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// Things one may say to it.
+    #[serde(default)]
+    pub examples: Vec<String>,
+    /// Media types it takes, if not the agent's.
+    #[serde(default)]
+    pub input_modes: Vec<String>,
+    /// Media types it gives, if not the agent's.
+    #[serde(default)]
+    pub output_modes: Vec<String>,
+}
+
+/// What a card promises.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct CapabilitiesConfig {
+    /// Streams of events.
+    pub streaming: bool,
+    /// Push notifications.
+    pub push_notifications: bool,
+}
+
+impl Default for CapabilitiesConfig {
+    fn default() -> CapabilitiesConfig {
+        CapabilitiesConfig {
+            streaming: true,
+            push_notifications: PUSH_NOTIFICATIONS_BY_DEFAULT,
+        }
+    }
+}
+
+/// Who runs an agent.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct ProviderConfig {
+    /// Their name.
+    pub organization: String,
+    /// Their web address.
+    pub url: WebUrl,
+}
+
+/// Checks the name of an agent, a peer or a tenant.
+///
+/// # Errors
+///
+/// A text that says what a name may be.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    if name.is_empty() || name.len() > MAX_AGENT_NAME_CHARS || !name.chars().all(fits) {
+        return Err(format!(
+            "`{}` is no name: names have 1 to {MAX_AGENT_NAME_CHARS} of a-z 0-9 - _",
+            name.chars()
+                .take(MAX_AGENT_NAME_CHARS)
+                .collect::<String>()
+                .escape_debug()
+        ));
+    }
+    if RESERVED_NAMES.contains(&name) {
+        return Err(format!(
+            "`{name}` is a path of the gateway itself: take another name"
+        ));
+    }
+    Ok(())
+}
+
+fn default_version() -> String {
+    DEFAULT_AGENT_VERSION.to_owned()
+}
+
+fn default_input_modes() -> Vec<String> {
+    ["text/plain", "application/json", "*/*"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn default_output_modes() -> Vec<String> {
+    ["text/plain", "application/json"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn default_max_concurrent_turns() -> usize {
+    DEFAULT_MAX_CONCURRENT_TURNS
+}
+
+fn default_max_queued_turns() -> usize {
+    DEFAULT_MAX_QUEUED_TURNS
+}
+
+fn default_turn_timeout() -> Duration {
+    DEFAULT_TURN_TIMEOUT
+}
+
+fn default_max_output_bytes() -> usize {
+    DEFAULT_MAX_OUTPUT_BYTES
+}
+
+fn default_kill_grace() -> Duration {
+    DEFAULT_KILL_GRACE
+}
+
+fn default_profile() -> String {
+    "tck".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_path_segments_that_nobody_else_has() {
+        for name in ["reviewer", "a", "claude-4_5", &"n".repeat(64)] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        for name in [
+            "",
+            "Reviewer",
+            "a b",
+            "a/b",
+            "..",
+            "ä",
+            "message:send",
+            "v1",
+            "health",
+        ] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+        assert!(check_name(&"n".repeat(65)).is_err());
+    }
+}

@@ -1,0 +1,89 @@
+//! The configuration: typed, immutable, complete with defaults, documentation and checks.
+//!
+//! The doc comments of the fields here are the text of `nuncio.example.toml` and of the JSON Schema.
+//! This module reads neither files of its own accord nor the environment: the binary finds the
+//! file, lays variables and flags over it, and hands the gateway the result.
+//! Start with [`Config`]; [`parse`] turns text into it and points at what is wrong.
+
+mod agents;
+mod cidr;
+mod compat;
+mod documentation;
+mod duration;
+mod error;
+mod log;
+mod openfang;
+mod parse;
+mod peers;
+mod schema_check;
+mod secret;
+mod security;
+mod server;
+mod store;
+mod text_setting;
+mod validate;
+mod web_url;
+
+pub use agents::{
+    AgentConfig, BackendConfig, CapabilitiesConfig, CommandConfig, CommandProtocol,
+    ConformanceConfig, DEFAULT_AGENT_VERSION, DEFAULT_MAX_CONCURRENT_TURNS,
+    DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, MAX_AGENT_NAME_CHARS,
+    PUSH_NOTIFICATIONS_BY_DEFAULT, ProviderConfig, RESERVED_NAMES, SkillConfig, check_name,
+};
+pub use cidr::Cidr;
+pub use compat::{CompatConfig, StatusEdition};
+pub use documentation::{KeyDocumentation, document_keys, json_schema};
+pub use duration::Duration;
+pub use error::{ConfigError, ConfigErrors, Position};
+pub use log::{LogConfig, LogFormat, LogLevel};
+pub use openfang::{ExternalAgent, OpenFangConfig};
+pub use parse::{locate, parse};
+pub use peers::{PeerAuth, PeerConfig, PeerProtocol};
+pub use secret::{Secret, SecretRef, SecretSource};
+pub use security::SecurityConfig;
+pub use server::{DEFAULT_LISTEN, DEFAULT_MAX_BODY_BYTES, Idempotency, ServerConfig};
+pub use store::{StoreConfig, StoreUrl};
+pub use validate::{Problem, Severity};
+pub use web_url::WebUrl;
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Everything that can be set. An empty file is a valid one.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where the gateway listens, and the limits of its connections.
+    pub server: ServerConfig,
+    /// Where tasks are kept, and for how long.
+    pub store: StoreConfig,
+    /// The agents served here, by name. The first in the file is the default agent: it answers at
+    /// the root path, the others at `/agents/NAME`. Names have 1 to 64 of `a-z 0-9 - _`.
+    /// Without any, a built-in `echo` agent is served.
+    pub agents: IndexMap<String, AgentConfig>,
+    /// Agents elsewhere, by the name that `nuncio send -a NAME` takes.
+    pub peers: IndexMap<String, PeerConfig>,
+    /// Who may call.
+    pub security: SecurityConfig,
+    /// How the gateway meets older and stricter peers.
+    pub compat: CompatConfig,
+    /// OpenFang's table of the same name, understood as it stands.
+    pub a2a: OpenFangConfig,
+    /// What is written to standard error while the gateway runs.
+    pub log: LogConfig,
+}
+
+impl Config {
+    /// The name and the settings of the default agent: the first of the file.
+    pub fn default_agent(&self) -> Option<(&str, &AgentConfig)> {
+        self.agents
+            .first()
+            .map(|(name, agent)| (name.as_str(), agent))
+    }
+
+    /// Whether any caller can prove who they are.
+    pub fn has_credentials(&self) -> bool {
+        self.security.bearer_token.is_some() || !self.security.peer_tokens.is_empty()
+    }
+}

@@ -1,0 +1,80 @@
+//! `[peers.NAME]`: agents elsewhere.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{SecretRef, WebUrl};
+
+/// An agent elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeerConfig {
+    /// Where its card is: the base address or the card itself.
+    pub url: WebUrl,
+    /// The credential it wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<PeerAuth>,
+    /// What it is good at, besides the skills on its card.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<String>,
+    /// The protocol to speak: `1.0`, `0.3`, or `2025-04` as OpenFang speaks it. Without it the
+    /// card decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a2a_version: Option<PeerProtocol>,
+    /// A note for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// A credential for a peer.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(inline)]
+pub enum PeerAuth {
+    /// `Authorization: Bearer`.
+    Bearer {
+        /// The token, by reference.
+        token: SecretRef,
+    },
+    /// A key in a header.
+    ApiKey {
+        /// The key, by reference.
+        key: SecretRef,
+        /// The header's name. Without it the card decides, else `X-API-Key`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        header: Option<String>,
+    },
+    /// `Authorization: Basic`.
+    Basic {
+        /// The user's name.
+        username: String,
+        /// The password, by reference.
+        password: SecretRef,
+    },
+}
+
+/// A generation of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum PeerProtocol {
+    /// A2A 1.0.
+    #[serde(rename = "1.0")]
+    V1_0,
+    /// A2A 0.3.
+    #[serde(rename = "0.3")]
+    V0_3,
+    /// The dialect of April 2025.
+    #[serde(rename = "2025-04")]
+    Legacy,
+}
+
+impl PeerProtocol {
+    /// The word of the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PeerProtocol::V1_0 => "1.0",
+            PeerProtocol::V0_3 => "0.3",
+            PeerProtocol::Legacy => "2025-04",
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! `[security]`: who may call.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::SecretRef;
+
+/// Who may call. Without a token everybody on this machine may, and nobody else.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SecurityConfig {
+    /// One token per caller: the name is who they are, and whose tasks they see. A caller sends
+    /// it as `Authorization: Bearer`, as `X-API-Key` or as the password of Basic.
+    pub peer_tokens: IndexMap<String, SecretRef>,
+    /// One token that several callers share; each is known by their address.
+    pub bearer_token: Option<SecretRef>,
+    /// Callers that may give work, by name; empty means every caller with a credential.
+    pub trusted_peers: Vec<String>,
+}

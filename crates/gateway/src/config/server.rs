@@ -1,0 +1,103 @@
+//! `[server]`: addresses, connection limits, proxies.
+
+use std::net::SocketAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Cidr, Duration, WebUrl};
+
+/// Where the gateway listens unless it is told otherwise.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:8081";
+/// 16 MiB, in bytes: a message of nine megabytes in base64 passes with room for its envelope.
+pub const DEFAULT_MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+/// Connections at one time; each may hold a body of [`DEFAULT_MAX_BODY_BYTES`].
+const DEFAULT_MAX_CONNECTIONS: usize = 1024;
+/// A quarter of all, so that one address cannot lock out the others.
+const DEFAULT_MAX_CONNECTIONS_PER_ADDRESS: usize = 256;
+/// A head is a few kilobytes: who needs longer holds the connection on purpose.
+const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two pieces of a body, so that slow links pass and stalled ones do not.
+const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longer than the 60 s after which common proxies give up a kept-alive connection.
+const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(75);
+/// Enough for a turn that is about to end; systemd waits 90 s before it kills.
+const DEFAULT_SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+
+/// Where the gateway listens, and the limits of its connections.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerConfig {
+    /// Addresses to listen on, as IP:PORT. Port 0 lets the system choose. Addresses that other
+    /// machines can reach need a credential in `[security]`.
+    #[schemars(schema_with = "listen_schema")]
+    pub listen: Vec<SocketAddr>,
+    /// The address under which callers reach this gateway, as agent cards give it. Without it
+    /// cards name the address a caller used.
+    pub public_url: Option<WebUrl>,
+    /// Host names that callers may put into the `Host` header, besides loopback, the listen
+    /// addresses and the host of `public_url`. `*` allows all.
+    pub allowed_hosts: Vec<String>,
+    /// Proxies whose `Forwarded` and `X-Forwarded-*` headers are believed, as IP or range.
+    pub trusted_proxies: Vec<Cidr>,
+    /// The largest body of a request, in bytes.
+    #[schemars(range(min = 1024))]
+    pub max_body_bytes: usize,
+    /// Connections at one time; more wait in the system's queue.
+    #[schemars(range(min = 1))]
+    pub max_connections: usize,
+    /// Connections that one remote address may hold at one time. Loopback and trusted proxies
+    /// are not counted.
+    #[schemars(range(min = 1))]
+    pub max_connections_per_address: usize,
+    /// How long the head of a request may take to arrive.
+    pub header_timeout: Duration,
+    /// How long a body may pause between two pieces.
+    pub body_timeout: Duration,
+    /// How long a connection may stay open without a request.
+    pub idle_timeout: Duration,
+    /// How long running turns may go on after the gateway was told to stop.
+    pub shutdown_grace: Duration,
+    /// What makes a repeated send the same send: `key` (the `Idempotency-Key` header or the
+    /// `idempotencyKey` parameter) or `message-id` (the id of every message counts as its key).
+    pub idempotency: Idempotency,
+}
+
+/// What makes a repeated send the same send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Idempotency {
+    /// Only a key that the caller sends.
+    #[default]
+    Key,
+    /// Every message id counts as a key.
+    MessageId,
+}
+
+impl Default for ServerConfig {
+    fn default() -> ServerConfig {
+        ServerConfig {
+            listen: vec![DEFAULT_LISTEN.parse().expect("the default is an address")],
+            public_url: None,
+            allowed_hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
+            max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+            max_connections: DEFAULT_MAX_CONNECTIONS,
+            max_connections_per_address: DEFAULT_MAX_CONNECTIONS_PER_ADDRESS,
+            header_timeout: DEFAULT_HEADER_TIMEOUT,
+            body_timeout: DEFAULT_BODY_TIMEOUT,
+            idle_timeout: DEFAULT_IDLE_TIMEOUT,
+            shutdown_grace: DEFAULT_SHUTDOWN_GRACE,
+            idempotency: Idempotency::Key,
+        }
+    }
+}
+
+fn listen_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "items": { "type": "string", "format": "ip-port" },
+        "minItems": 1
+    })
+}

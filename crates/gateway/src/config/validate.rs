@@ -1,0 +1,300 @@
+//! What can only be seen of the configuration as a whole.
+
+use std::collections::HashMap;
+
+use super::agents::check_name;
+use super::{BackendConfig, Config, PeerAuth, SecretRef};
+
+/// Something about a configuration that does not fit together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The dotted key it is about; [`super::locate`] finds it in a file.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+    /// Whether the gateway can start all the same.
+    pub severity: Severity,
+}
+
+/// How bad a [`Problem`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The gateway does not start.
+    Error,
+    /// The gateway starts, and says it.
+    Warning,
+}
+
+impl Config {
+    /// Everything that does not fit together. The gateway starts if there is no
+    /// [`Severity::Error`] among it.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Problems(Vec::new());
+        self.check_names(&mut problems);
+        self.check_agents(&mut problems);
+        self.check_reach(&mut problems);
+        self.check_trust(&mut problems);
+        self.check_openfang(&mut problems);
+        problems.0
+    }
+
+    /// Every secret of the configuration with its dotted key.
+    pub fn secrets_mut(&mut self) -> Vec<(String, &mut SecretRef)> {
+        let mut secrets = Vec::new();
+        for (name, token) in &mut self.security.peer_tokens {
+            secrets.push((format!("security.peer_tokens.{name}"), token));
+        }
+        if let Some(token) = &mut self.security.bearer_token {
+            secrets.push(("security.bearer_token".to_owned(), token));
+        }
+        secrets
+    }
+
+    fn check_names(&self, problems: &mut Problems) {
+        let agents = self
+            .agents
+            .keys()
+            .map(|name| (format!("agents.{name}"), name));
+        let peers = self
+            .peers
+            .keys()
+            .map(|name| (format!("peers.{name}"), name));
+        let tokens = self.security.peer_tokens.keys();
+        let tokens = tokens.map(|name| (format!("security.peer_tokens.{name}"), name));
+        for (key, name) in agents.chain(peers).chain(tokens) {
+            if let Err(message) = check_name(name) {
+                problems.error(key, message);
+            }
+        }
+    }
+
+    fn check_agents(&self, problems: &mut Problems) {
+        let mut tenants: HashMap<&str, &str> = HashMap::new();
+        let mut hosts: HashMap<String, &str> = HashMap::new();
+        for (name, agent) in &self.agents {
+            if let Some(tenant) = &agent.tenant {
+                let key = format!("agents.{name}.tenant");
+                if let Err(message) = check_name(tenant) {
+                    problems.error(key, message);
+                } else if let Some(other) = tenants.insert(tenant, name) {
+                    problems.error(
+                        key,
+                        format!("agent `{other}` has the tenant `{tenant}` too"),
+                    );
+                }
+            }
+            if let Some(host) = &agent.host
+                && let Some(other) = hosts.insert(host.to_ascii_lowercase(), name)
+            {
+                let key = format!("agents.{name}.host");
+                problems.error(key, format!("agent `{other}` has the host `{host}` too"));
+            }
+            if let BackendConfig::Command(command) = &agent.backend
+                && command.command.first().is_none_or(String::is_empty)
+            {
+                let key = format!("agents.{name}.command");
+                problems.error(key, "`command` must begin with a program".to_owned());
+            }
+            let mut skills = std::collections::HashSet::new();
+            for (index, skill) in agent.skills.iter().enumerate() {
+                if !skills.insert(&skill.id) {
+                    let key = format!("agents.{name}.skills.{index}");
+                    problems.error(key, format!("the skill `{}` is there twice", skill.id));
+                }
+            }
+        }
+    }
+
+    /// Other machines only get in with a credential.
+    fn check_reach(&self, problems: &mut Problems) {
+        if self.server.listen.is_empty() {
+            problems.error(
+                "server.listen",
+                "there is no address to listen on".to_owned(),
+            );
+        }
+        for (index, address) in self.server.listen.iter().enumerate() {
+            let key = format!("server.listen.{index}");
+            if self.server.listen[..index].contains(address) && address.port() != 0 {
+                problems.error(key, format!("{address} is there twice"));
+            } else if !address.ip().to_canonical().is_loopback() && !self.has_credentials() {
+                problems.0.push(Problem {
+                    key,
+                    message: format!(
+                        "other machines can reach {address}, and no caller needs a credential"
+                    ),
+                    hint: Some(
+                        "set A2A_BEARER_TOKEN, A2A_PEER_TOKENS or `[security] peer_tokens`, or \
+                         listen on 127.0.0.1"
+                            .to_owned(),
+                    ),
+                    severity: Severity::Error,
+                });
+            }
+        }
+        if let Some(public) = &self.server.public_url
+            && (public.url().query().is_some() || public.url().fragment().is_some())
+        {
+            let message = "`public_url` must not have a query or a fragment".to_owned();
+            problems.error("server.public_url", message);
+        }
+    }
+
+    fn check_trust(&self, problems: &mut Problems) {
+        for (index, name) in self.security.trusted_peers.iter().enumerate() {
+            let known = self.security.peer_tokens.contains_key(name) || name.starts_with("ip:");
+            if !known {
+                problems.0.push(Problem {
+                    key: format!("security.trusted_peers.{index}"),
+                    message: format!("no token of `peer_tokens` belongs to `{name}`"),
+                    hint: None,
+                    severity: Severity::Warning,
+                });
+            }
+        }
+        for (name, peer) in &self.peers {
+            let plain = peer.url.url().scheme() == "http";
+            let local = match peer.url.url().host() {
+                Some(url::Host::Domain(host)) => host == "localhost",
+                Some(url::Host::Ipv4(ip)) => ip.is_loopback() || ip.is_private(),
+                Some(url::Host::Ipv6(ip)) => ip.is_loopback() || ip.is_unique_local(),
+                None => false,
+            };
+            let secret = matches!(
+                peer.auth,
+                Some(PeerAuth::Bearer { .. } | PeerAuth::ApiKey { .. } | PeerAuth::Basic { .. })
+            );
+            if plain && !local && secret {
+                problems.warning(
+                    format!("peers.{name}.url"),
+                    format!("the credential for `{name}` travels unencrypted: use https"),
+                );
+            }
+        }
+    }
+
+    fn check_openfang(&self, problems: &mut Problems) {
+        if let Some(path) = &self.a2a.listen_path
+            && path.trim_end_matches('/') != "/a2a"
+        {
+            problems.warning(
+                "a2a.listen_path".to_owned(),
+                format!("ignored: OpenFang's dialect is served at /a2a, not at {path}"),
+            );
+        }
+        if !self.a2a.enabled && !self.a2a.external_agents.is_empty() {
+            problems.warning(
+                "a2a.external_agents".to_owned(),
+                "ignored: they become peers only with `enabled = true`".to_owned(),
+            );
+        }
+    }
+}
+
+struct Problems(Vec<Problem>);
+
+impl Problems {
+    fn error(&mut self, key: impl Into<String>, message: String) {
+        let (key, severity) = (key.into(), Severity::Error);
+        self.0.push(Problem {
+            key,
+            message,
+            hint: None,
+            severity,
+        });
+    }
+
+    fn warning(&mut self, key: String, message: String) {
+        self.0.push(Problem {
+            key,
+            message,
+            hint: None,
+            severity: Severity::Warning,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+    use std::path::Path;
+
+    fn problems(text: &str) -> Vec<(String, Severity)> {
+        let config = parse(text, Path::new("nuncio.toml")).unwrap();
+        config
+            .problems()
+            .into_iter()
+            .map(|problem| (problem.key, problem.severity))
+            .collect()
+    }
+
+    fn error(key: &str) -> Vec<(String, Severity)> {
+        vec![(key.to_owned(), Severity::Error)]
+    }
+
+    fn warning(key: &str) -> Vec<(String, Severity)> {
+        vec![(key.to_owned(), Severity::Warning)]
+    }
+
+    #[test]
+    fn other_machines_need_a_credential() {
+        let wide = "[server]\nlisten = [\"127.0.0.1:1\", \"0.0.0.0:1\"]\n";
+        assert_eq!(problems(wide), error("server.listen.1"));
+        let with_token = format!("{wide}[security]\nbearer_token = \"env:T\"\n");
+        assert_eq!(problems(&with_token), []);
+        assert_eq!(
+            problems("[server]\nlisten = [\"[::1]:1\", \"127.8.8.8:1\"]\n"),
+            []
+        );
+    }
+
+    #[test]
+    fn names_tenants_and_hosts_are_told_apart() {
+        assert_eq!(
+            problems("[agents.Big]\nbackend = \"echo\"\n"),
+            error("agents.Big")
+        );
+        assert_eq!(
+            problems("[agents.tasks]\nbackend = \"echo\"\n"),
+            error("agents.tasks")
+        );
+        let two = |key: &str| {
+            format!(
+                "[agents.a]\nbackend = \"echo\"\n{key} = \"x\"\n\
+                 [agents.b]\nbackend = \"echo\"\n{key} = \"x\"\n"
+            )
+        };
+        assert_eq!(problems(&two("tenant")), error("agents.b.tenant"));
+        assert_eq!(problems(&two("host")), error("agents.b.host"));
+    }
+
+    #[test]
+    fn openfang_is_understood_and_says_what_it_ignores() {
+        let agents = "[[a2a.external_agents]]\nname = \"R\"\nurl = \"http://h\"\n";
+        assert_eq!(problems(&format!("[a2a]\nenabled = true\n{agents}")), []);
+        assert_eq!(problems(agents), warning("a2a.external_agents"));
+        assert_eq!(
+            problems("[a2a]\nlisten_path = \"/x\"\n"),
+            warning("a2a.listen_path")
+        );
+        assert_eq!(problems("[a2a]\nlisten_path = \"/a2a\"\n"), []);
+    }
+
+    #[test]
+    fn credentials_on_open_wires_are_warned_of() {
+        let peer = |url: &str| {
+            format!(
+                "[peers.p]\nurl = \"{url}\"\nauth = {{ type = \"bearer\", token = \"env:T\" }}\n"
+            )
+        };
+        assert_eq!(
+            problems(&peer("http://peer.example")),
+            warning("peers.p.url")
+        );
+        assert_eq!(problems(&peer("https://peer.example")), []);
+        assert_eq!(problems(&peer("http://127.0.0.1:1")), []);
+    }
+}
