@@ -42,8 +42,8 @@ pub const DEFAULT_MAX_QUEUED_TURNS: usize = 256;
 pub const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// 16 MiB, in bytes: as much as a caller may send.
 const DEFAULT_MAX_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
-/// Time to clean up after SIGTERM, before SIGKILL.
-const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(5);
+/// Long enough to save a file, short enough that a cancelled turn is gone within five seconds.
+const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(2);
 
 /// One agent: what its card says, its limits, and how it answers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -54,15 +54,18 @@ pub struct AgentConfig {
     pub backend: BackendConfig,
     /// The name on the card. Without it, the name of the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("Reviewer"))]
     pub name: Option<String>,
     /// What it does, in a sentence, for the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("Reviews code"))]
     pub description: Option<String>,
     /// The agent's own version on the card.
     #[serde(default = "default_version")]
     pub version: String,
     /// What it is good at. Without any, the card has one skill that bears the agent's name.
     #[serde(default)]
+    #[schemars(example = serde_json::json!([{ "id": "review", "name": "Review", "description": "Reviews a diff", "tags": ["code"] }]))]
     pub skills: Vec<SkillConfig>,
     /// What the card promises.
     #[serde(default)]
@@ -75,18 +78,23 @@ pub struct AgentConfig {
     pub output_modes: Vec<String>,
     /// A routing label: requests that carry it go to this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("review-team"))]
     pub tenant: Option<String>,
     /// A host name of its own: requests to it find this agent at the root path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("review.example.org"))]
     pub host: Option<String>,
     /// Who runs it, for the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({ "organization": "Example", "url": "https://example.org" }))]
     pub provider: Option<ProviderConfig>,
     /// Its manual, for the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("https://example.org/review"))]
     pub documentation_url: Option<WebUrl>,
     /// Its picture, for the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("https://example.org/review.png"))]
     pub icon_url: Option<WebUrl>,
     /// Turns that run at one time. The turns of one conversation always run one after another.
     #[serde(default = "default_max_concurrent_turns")]
@@ -156,6 +164,7 @@ pub struct CommandConfig {
     /// The program and its arguments. A relative path is meant from this file's directory; a
     /// bare name is looked up in `PATH`. No shell is involved.
     #[schemars(length(min = 1))]
+    #[schemars(example = serde_json::json!(["./review.sh"]))]
     pub command: Vec<String>,
     /// `text`: the message on standard input, the answer on standard output. `jsonl`: one Message
     /// on standard input, one StreamResponse a line on standard output.
@@ -163,12 +172,15 @@ pub struct CommandConfig {
     pub protocol: CommandProtocol,
     /// The directory the program starts in. Without it, this file's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("work"))]
     pub cwd: Option<PathBuf>,
     /// Variables that the program gets with these values. Its environment is clean otherwise.
     #[serde(default)]
+    #[schemars(example = serde_json::json!({ "LANG": "C.UTF-8" }))]
     pub env: IndexMap<String, String>,
     /// Variables that the program gets from nuncio's own environment, by name.
     #[serde(default)]
+    #[schemars(example = serde_json::json!(["OPENAI_API_KEY"]))]
     pub pass_env: Vec<String>,
     /// Give every conversation a directory of its own, which the program starts in.
     #[serde(default)]

@@ -16,6 +16,8 @@ pub struct KeyDocumentation {
     pub text: String,
     /// Its default as JSON, if it has one.
     pub default: Option<Value>,
+    /// A value to show, if the default shows too little.
+    pub example: Option<Value>,
     /// Whether the table is incomplete without it.
     pub required: bool,
     /// For a key that only some tables of its kind have: which (`backend = "command"`).
@@ -31,7 +33,7 @@ pub fn json_schema() -> Value {
     schema.to_value()
 }
 
-/// Every key in the order of the schema, tables before the keys they hold.
+/// Every key, tables before the keys they hold; in each, required ones first, then by alphabet.
 pub fn document_keys() -> Vec<KeyDocumentation> {
     let mut keys = Vec::new();
     walk("", &json_schema(), &mut keys);
@@ -59,15 +61,26 @@ fn add_properties(
     keys: &mut Vec<KeyDocumentation>,
 ) {
     let required = schema.get("required").and_then(Value::as_array);
-    for (key, property) in properties(schema).into_iter().flatten() {
+    let is_required =
+        |key: &str| required.is_some_and(|names| names.iter().any(|name| name == key));
+    let mut properties: Vec<_> = properties(schema).into_iter().flatten().collect();
+    properties.sort_by_key(|(key, _)| (!is_required(key), key.as_str()));
+    for (key, property) in properties {
         keys.push(KeyDocumentation {
             table: table.to_owned(),
             key: key.clone(),
             text: description(property)
                 .or_else(|| description(schema))
                 .unwrap_or_default(),
-            default: property.get("default").cloned(),
-            required: required.is_some_and(|names| names.iter().any(|name| name == key.as_str())),
+            default: property
+                .get("default")
+                .filter(|value| !value.is_null())
+                .cloned(),
+            example: property
+                .get("examples")
+                .and_then(|examples| examples.get(0))
+                .cloned(),
+            required: is_required(key),
             only_with: only_with.clone(),
         });
         let below = if table.is_empty() {
@@ -127,6 +140,25 @@ fn description(schema: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_key_has_a_value_to_show() {
+        for key in document_keys() {
+            let table = key.default.is_none() && key.table.is_empty();
+            let shown = key.example.is_some() || key.default.is_some();
+            let nested = key.table.matches('.').count() > 1 || key.table.contains("[]");
+            let tag = key
+                .only_with
+                .as_deref()
+                .is_some_and(|with| with.starts_with(&key.key));
+            assert!(
+                shown || table || nested || tag,
+                "{}.{} shows no value",
+                key.table,
+                key.key
+            );
+        }
+    }
 
     #[test]
     fn every_key_is_documented() {

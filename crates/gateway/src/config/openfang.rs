@@ -14,8 +14,10 @@ pub struct OpenFangConfig {
     pub enabled: bool,
     /// Where OpenFang would serve its dialect. nuncio always serves it at `/a2a` and at
     /// `/legacy/AGENT`; another path here only brings a warning.
+    #[schemars(example = serde_json::json!("/a2a"))]
     pub listen_path: Option<String>,
     /// Agents elsewhere; each becomes a peer of the same name.
+    #[schemars(example = serde_json::json!([{ "name": "Researcher", "url": "http://127.0.0.1:4200" }]))]
     pub external_agents: Vec<ExternalAgent>,
 }
 

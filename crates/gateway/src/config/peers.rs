@@ -10,19 +10,24 @@ use super::{SecretRef, WebUrl};
 #[serde(deny_unknown_fields)]
 pub struct PeerConfig {
     /// Where its card is: the base address or the card itself.
+    #[schemars(example = serde_json::json!("https://research.example.org"))]
     pub url: WebUrl,
     /// The credential it wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({ "type": "bearer", "token": "env:RESEARCH_TOKEN" }))]
     pub auth: Option<PeerAuth>,
     /// What it is good at, besides the skills on its card.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = serde_json::json!(["research"]))]
     pub capabilities: Vec<String>,
     /// The protocol to speak: `1.0`, `0.3`, or `2025-04` as OpenFang speaks it. Without it the
     /// card decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("0.3"))]
     pub a2a_version: Option<PeerProtocol>,
     /// A note for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("The research team's agent"))]
     pub description: Option<String>,
 }
 

@@ -12,9 +12,12 @@ use super::SecretRef;
 pub struct SecurityConfig {
     /// One token per caller: the name is who they are, and whose tasks they see. A caller sends
     /// it as `Authorization: Bearer`, as `X-API-Key` or as the password of Basic.
+    #[schemars(example = serde_json::json!({ "alice": "env:ALICE_TOKEN" }))]
     pub peer_tokens: IndexMap<String, SecretRef>,
     /// One token that several callers share; each is known by their address.
+    #[schemars(example = serde_json::json!("file:shared.token"))]
     pub bearer_token: Option<SecretRef>,
     /// Callers that may give work, by name; empty means every caller with a credential.
+    #[schemars(example = serde_json::json!(["alice"]))]
     pub trusted_peers: Vec<String>,
 }

@@ -34,11 +34,14 @@ pub struct ServerConfig {
     pub listen: Vec<SocketAddr>,
     /// The address under which callers reach this gateway, as agent cards give it. Without it
     /// cards name the address a caller used.
+    #[schemars(example = serde_json::json!("https://agents.example.org"))]
     pub public_url: Option<WebUrl>,
     /// Host names that callers may put into the `Host` header, besides loopback, the listen
     /// addresses and the host of `public_url`. `*` allows all.
+    #[schemars(example = serde_json::json!(["agents.example.org"]))]
     pub allowed_hosts: Vec<String>,
     /// Proxies whose `Forwarded` and `X-Forwarded-*` headers are believed, as IP or range.
+    #[schemars(example = serde_json::json!(["10.0.0.0/8"]))]
     pub trusted_proxies: Vec<Cidr>,
     /// The largest body of a request, in bytes.
     #[schemars(range(min = 1024))]
