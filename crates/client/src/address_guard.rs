@@ -26,7 +26,10 @@ impl AddressPolicy {
     /// Every address, inner ones too. For networks where all parties are trusted.
     #[must_use]
     pub fn allow_private() -> Self {
-        Self { private_allowed: true, exceptions: BTreeSet::new() }
+        Self {
+            private_allowed: true,
+            exceptions: BTreeSet::new(),
+        }
     }
 
     /// Allows the exact host and port of `url`, whatever it resolves to.
@@ -41,7 +44,10 @@ impl AddressPolicy {
     /// # Errors
     /// Says why the URL may not be called.
     pub fn check_url(&self, url: &Url) -> Result<(), AddressRefused> {
-        let refused = |reason| AddressRefused { what: shown(url), reason };
+        let refused = |reason| AddressRefused {
+            what: shown(url),
+            reason,
+        };
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused(Reason::Scheme));
         }
@@ -111,10 +117,16 @@ impl fmt::Display for AddressRefused {
         match self.reason {
             Reason::Scheme => write!(f, "{what} is not an http or https address"),
             Reason::UserInfo => {
-                write!(f, "{what} carries a user name or password in its address; give credentials apart")
+                write!(
+                    f,
+                    "{what} carries a user name or password in its address; give credentials apart"
+                )
             }
             Reason::NoHost => write!(f, "{what} names no host"),
-            Reason::Special(kind) => write!(f, "{what} is {kind} address, which only the operator may allow"),
+            Reason::Special(kind) => write!(
+                f,
+                "{what} is {kind} address, which only the operator may allow"
+            ),
         }
     }
 }
@@ -143,15 +155,35 @@ const SPECIAL_V4: [(Ipv4Addr, u8, &str); 15] = [
 /// IPv6 ranges that are not the public internet (RFC 6890 and its updates): network, prefix, kind.
 const SPECIAL_V6: [(Ipv6Addr, u8, &str); 11] = [
     (Ipv6Addr::new(0, 0, 0, 0, 0, 0, 0, 0), 96, "a reserved"),
-    (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, "a translation"),
+    (
+        Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0),
+        48,
+        "a translation",
+    ),
     (Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0), 64, "a discard"),
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "a reserved"),
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "a documentation"),
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "a documentation"),
+    (
+        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
+        32,
+        "a documentation",
+    ),
+    (
+        Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0),
+        20,
+        "a documentation",
+    ),
     (Ipv6Addr::new(0x5f00, 0, 0, 0, 0, 0, 0, 0), 16, "a reserved"),
     (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "a private"),
-    (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "a link-local"),
-    (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "a site-local"),
+    (
+        Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0),
+        10,
+        "a link-local",
+    ),
+    (
+        Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0),
+        10,
+        "a site-local",
+    ),
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "a multicast"),
 ];
 
@@ -201,7 +233,9 @@ mod tests {
 
     fn check(url: &str) -> Result<(), String> {
         let url = Url::parse(url).map_err(|error| error.to_string())?;
-        AddressPolicy::public_only().check_url(&url).map_err(|error| error.to_string())
+        AddressPolicy::public_only()
+            .check_url(&url)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -210,15 +244,39 @@ mod tests {
             let first = u32::from(network);
             let last = first | (u32::MAX >> prefix);
             for ip in [first, last] {
-                assert_eq!(special_use(Ipv4Addr::from(ip).into()), Some(kind), "{network}/{prefix}");
+                assert_eq!(
+                    special_use(Ipv4Addr::from(ip).into()),
+                    Some(kind),
+                    "{network}/{prefix}"
+                );
             }
         }
         for outside in [
-            "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0",
-            "126.255.255.255", "128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255",
-            "172.32.0.0", "191.255.255.255", "192.0.1.0", "192.0.3.0", "192.88.98.255",
-            "192.88.100.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0",
-            "198.51.99.255", "198.51.101.0", "203.0.112.255", "203.0.114.0", "223.255.255.255",
+            "1.0.0.0",
+            "9.255.255.255",
+            "11.0.0.0",
+            "100.63.255.255",
+            "100.128.0.0",
+            "126.255.255.255",
+            "128.0.0.0",
+            "169.253.255.255",
+            "169.255.0.0",
+            "172.15.255.255",
+            "172.32.0.0",
+            "191.255.255.255",
+            "192.0.1.0",
+            "192.0.3.0",
+            "192.88.98.255",
+            "192.88.100.0",
+            "192.167.255.255",
+            "192.169.0.0",
+            "198.17.255.255",
+            "198.20.0.0",
+            "198.51.99.255",
+            "198.51.101.0",
+            "203.0.112.255",
+            "203.0.114.0",
+            "223.255.255.255",
         ] {
             assert_eq!(special_use(outside.parse().unwrap()), None, "{outside}");
         }
@@ -227,12 +285,28 @@ mod tests {
     #[test]
     fn inner_addresses_stay_refused_inside_ipv6() {
         for ip in [
-            "::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::a9fe:a9fe",
-            "2002:7f00:1::", "fe80::1", "fc00::1", "fdff::1", "fec0::1", "ff02::1", "2001:db8::1",
+            "::",
+            "::1",
+            "::7f00:1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a9fe:a9fe",
+            "2002:7f00:1::",
+            "fe80::1",
+            "fc00::1",
+            "fdff::1",
+            "fec0::1",
+            "ff02::1",
+            "2001:db8::1",
         ] {
             assert!(special_use(ip.parse().unwrap()).is_some(), "{ip}");
         }
-        for ip in ["2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::"] {
+        for ip in [
+            "2606:4700::1111",
+            "::ffff:1.1.1.1",
+            "64:ff9b::101:101",
+            "2002:101:101::",
+        ] {
             assert_eq!(special_use(ip.parse().unwrap()), None, "{ip}");
         }
     }
@@ -240,21 +314,47 @@ mod tests {
     #[test]
     fn every_spelling_of_an_inner_address_is_the_same_address() {
         for url in [
-            "http://127.0.0.1/", "http://2130706433/", "http://0x7f000001/", "http://0177.0.0.1/",
-            "http://127.1/", "http://\u{2460}\u{2461}\u{2466}.0.0.1/", "http://0/", "http://[::]/",
-            "http://\u{ff11}\u{ff12}\u{ff17}.0.0.1/", "http://127\u{3002}0\u{3002}0\u{3002}1/",
-            "http://[::1]/", "http://[::ffff:7f00:1]/", "http:127.0.0.1", "http://127.0.0.1\\@good.com",
+            "http://127.0.0.1/",
+            "http://2130706433/",
+            "http://0x7f000001/",
+            "http://0177.0.0.1/",
+            "http://127.1/",
+            "http://\u{2460}\u{2461}\u{2466}.0.0.1/",
+            "http://0/",
+            "http://[::]/",
+            "http://\u{ff11}\u{ff12}\u{ff17}.0.0.1/",
+            "http://127\u{3002}0\u{3002}0\u{3002}1/",
+            "http://[::1]/",
+            "http://[::ffff:7f00:1]/",
+            "http:127.0.0.1",
+            "http://127.0.0.1\\@good.com",
         ] {
-            assert!(check(url).unwrap_err().contains("only the operator"), "{url}");
+            assert!(
+                check(url).unwrap_err().contains("only the operator"),
+                "{url}"
+            );
         }
     }
 
     #[test]
     fn other_schemes_and_user_info_are_refused() {
-        for url in ["file:///etc/passwd", "gopher://127.0.0.1/", "ftp://h/", "data:,x", "unix:/run/x"] {
-            assert!(check(url).unwrap_err().contains("not an http or https"), "{url}");
+        for url in [
+            "file:///etc/passwd",
+            "gopher://127.0.0.1/",
+            "ftp://h/",
+            "data:,x",
+            "unix:/run/x",
+        ] {
+            assert!(
+                check(url).unwrap_err().contains("not an http or https"),
+                "{url}"
+            );
         }
-        assert!(check("http://good@example.com/").unwrap_err().contains("user name"));
+        assert!(
+            check("http://good@example.com/")
+                .unwrap_err()
+                .contains("user name")
+        );
         assert!(check("https://example.com/").is_ok());
     }
 

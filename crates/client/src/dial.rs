@@ -62,14 +62,20 @@ pub(crate) struct Dialer {
 impl Dialer {
     async fn dial(self, uri: Uri) -> Result<TcpStream, DialError> {
         let host = uri.host().unwrap_or_default().to_owned();
-        let default_port = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+        let default_port = if uri.scheme_str() == Some("https") {
+            443
+        } else {
+            80
+        };
         let port = uri.port_u16().unwrap_or(default_port);
         let addresses = resolve(&host, port).await.map_err(DialError::Dns)?;
         for address in &addresses {
             let checked = self.policy.check_address(&host, port, address.ip());
             checked.map_err(DialError::Refused)?;
         }
-        connect_first(alternate(addresses)).await.map_err(DialError::Connect)
+        connect_first(alternate(addresses))
+            .await
+            .map_err(DialError::Connect)
     }
 }
 
@@ -101,7 +107,10 @@ async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     }
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
     if addresses.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the name has no address",
+        ));
     }
     Ok(addresses)
 }
@@ -109,8 +118,9 @@ async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 /// IPv6 and IPv4 by turns, so that one broken family costs one delay only (RFC 8305 section 4).
 fn alternate(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
-    let (first, second): (Vec<_>, Vec<_>) =
-        addresses.into_iter().partition(|address| address.is_ipv6() == first_is_v6);
+    let (first, second): (Vec<_>, Vec<_>) = addresses
+        .into_iter()
+        .partition(|address| address.is_ipv6() == first_is_v6);
     let (mut first, mut second) = (first.into_iter(), second.into_iter());
     let mut ordered = Vec::new();
     loop {
@@ -144,7 +154,11 @@ async fn connect_first(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
 }
 
 async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let socket = if address.is_ipv6() { TcpSocket::new_v6()? } else { TcpSocket::new_v4()? };
+    let socket = if address.is_ipv6() {
+        TcpSocket::new_v6()?
+    } else {
+        TcpSocket::new_v4()?
+    };
     // A blocking call may be silent for as long as the agent works: keep the path alive.
     socket.set_keepalive(true)?;
     let stream = socket.connect(address).await?;
@@ -163,13 +177,21 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(policy: Arc<AddressPolicy>, insecure: bool) -> Self {
-        Self { dialer: Dialer { policy }, tls: Arc::default(), insecure }
+        Self {
+            dialer: Dialer { policy },
+            tls: Arc::default(),
+            insecure,
+        }
     }
 
     fn build_tls(&self) -> Result<HttpsConnector<Dialer>, String> {
         let config = tls_config(self.insecure)?;
-        let builder = HttpsConnectorBuilder::new().with_tls_config(config).https_or_http();
-        Ok(builder.enable_all_versions().wrap_connector(self.dialer.clone()))
+        let builder = HttpsConnectorBuilder::new()
+            .with_tls_config(config)
+            .https_or_http();
+        Ok(builder
+            .enable_all_versions()
+            .wrap_connector(self.dialer.clone()))
     }
 }
 
@@ -215,7 +237,10 @@ fn tls_config(insecure: bool) -> Result<ClientConfig, String> {
     };
     if insecure {
         let verifier = Arc::new(AnyCertificate::new(provider.clone()));
-        return Ok(builder()?.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
+        return Ok(builder()?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth());
     }
     let rooted = match builder()?.with_native_roots() {
         Ok(rooted) => rooted,

@@ -32,7 +32,7 @@ pub enum ClientErrorKind {
     /// The caller's own wait is over; the task may go on.
     TimedOut,
     /// The peer refused the call with an error of the protocol.
-    Protocol(A2aError),
+    Protocol(Box<A2aError>),
     /// The peer asks to come back later (HTTP 429 or 503).
     Busy,
     /// The connection was lost after the call was sent.
@@ -75,22 +75,42 @@ impl ClientError {
     /// An error with its text.
     #[must_use]
     pub fn new(kind: ClientErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, code: None, retry_after: None }
+        Self {
+            kind,
+            message: message.into(),
+            hint: None,
+            code: None,
+            retry_after: None,
+        }
     }
 
     /// The peer's refusal in the protocol's own terms. Refusals for want of a credential become
     /// [`ClientErrorKind::AuthFailed`]; whether one was given is known to the caller alone.
     #[must_use]
     pub fn protocol(error: A2aError) -> Self {
-        let retry_after = error.retry_after.map(|seconds| Duration::from_secs(seconds.into()));
-        let code = Some(i64::from(error.kind.code()));
+        let retry_after = error
+            .retry_after
+            .map(|seconds| Duration::from_secs(seconds.into()));
+        let known = i64::from(error.kind.code());
+        // A code we have no kind for is kept by the reader as it came.
+        let code = error
+            .info
+            .get("code")
+            .and_then(|code| code.parse().ok())
+            .or(Some(known));
         let message = plain(&error.message);
         let kind = match error.kind {
             ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => ClientErrorKind::AuthFailed,
             ErrorKind::ResourceExhausted | ErrorKind::Unavailable => ClientErrorKind::Busy,
-            _ => ClientErrorKind::Protocol(error),
+            _ => ClientErrorKind::Protocol(Box::new(error)),
         };
-        Self { kind, message, hint: None, code, retry_after }
+        Self {
+            kind,
+            message,
+            hint: None,
+            code,
+            retry_after,
+        }
     }
 
     /// Adds what to do next.

@@ -61,7 +61,9 @@ impl HttpClient {
             ClientError::new(ClientErrorKind::AddressRefused, text)
         })?;
         let headers = request.headers_mut();
-        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(OWN_USER_AGENT));
+        headers
+            .entry(USER_AGENT)
+            .or_insert(HeaderValue::from_static(OWN_USER_AGENT));
         let method = request.method().clone();
         let started = std::time::Instant::now();
         let answer = self.inner.request(request).await;
@@ -113,7 +115,11 @@ pub fn peer_of(url: &Url) -> String {
 
 /// The answer broke off.
 pub(crate) fn lost(url: &Url, error: &dyn StdError) -> ClientError {
-    let text = format!("the connection to {} was lost: {}", peer_of(url), deepest(error));
+    let text = format!(
+        "the connection to {} was lost: {}",
+        peer_of(url),
+        deepest(error)
+    );
     ClientError::new(ClientErrorKind::ConnectionLost, text)
 }
 
@@ -129,9 +135,10 @@ fn explain(url: &Url, error: &legacy::Error) -> ClientError {
                 ClientError::new(ClientErrorKind::AddressRefused, refused.to_string())
                     .with_hint("allow the address where the operator configures this client")
             }
-            DialError::Dns(io) => {
-                unreachable(Unreachable::Dns, format!("the name does not resolve ({io})"))
-            }
+            DialError::Dns(io) => unreachable(
+                Unreachable::Dns,
+                format!("the name does not resolve ({io})"),
+            ),
             DialError::TimedOut => unreachable(Unreachable::ConnectTimeout, dial.to_string()),
             DialError::TlsSetup(reason) => unreachable(Unreachable::Tls, reason.clone()),
             DialError::Connect(io) if io.kind() == io::ErrorKind::ConnectionRefused => {
@@ -154,7 +161,10 @@ fn explain(url: &Url, error: &legacy::Error) -> ClientError {
 fn tls_hint(error: &rustls::Error, url: &Url) -> String {
     match error {
         rustls::Error::InvalidMessage(_) => {
-            format!("the agent may speak plain HTTP: try http://{}", peer_of(url))
+            format!(
+                "the agent may speak plain HTTP: try http://{}",
+                peer_of(url)
+            )
         }
         rustls::Error::InvalidCertificate(_) => {
             "if you know this server and accept any certificate, give --insecure".to_owned()
@@ -170,8 +180,12 @@ fn find<'e, E: StdError + 'static>(error: &'e (dyn StdError + 'static)) -> Optio
         if let Some(found) = current.downcast_ref::<E>() {
             return Some(found);
         }
-        let inside = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = inside.map(|inner| inner as &(dyn StdError + 'static)).or_else(|| current.source());
+        let inside = current
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        next = inside
+            .map(|inner| inner as &(dyn StdError + 'static))
+            .or_else(|| current.source());
     }
     None
 }

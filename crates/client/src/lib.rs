@@ -1,19 +1,35 @@
 //! Calls other A2A agents: finds their card, picks an interface, sends, streams and follows tasks.
 //!
-//! The only crate of nuncio that dials out. It prints nothing and reads no environment. Start with
-//! [`discover`], then [`Client`].
+//! The only crate of nuncio that dials out. It prints nothing and reads no environment. The way of
+//! a call: [`discover`], [`choose_binding`], [`Client`], then [`Follow`] to wait for a task.
 
 pub mod address_guard;
+mod bindings;
+pub mod choose_binding;
+mod client;
+mod credentials;
 mod dial;
+pub mod discover;
 mod error;
+mod follow;
 pub mod http_client;
 mod insecure;
 pub mod limits;
 mod origin;
+mod retry;
 mod secret;
+mod stream;
+mod task_view;
 
 pub use address_guard::AddressPolicy;
+pub use choose_binding::{Binding, Endpoint, VersionWish, Wish};
+pub use client::{CallSettings, Client};
+pub use credentials::{Credential, Credentials};
+pub use discover::{CardSource, DiscoverError, Discovered};
 pub use error::{ClientError, ClientErrorKind, Unreachable, plain};
+pub use follow::{Follow, Pace, Progress};
 pub use http_client::HttpClient;
 pub use origin::Origin;
 pub use secret::Secret;
+pub use stream::{EventStream, StreamEvent};
+pub use task_view::TaskView;

@@ -29,7 +29,11 @@ impl Origin {
             Host::Ipv4(ip) => ip.to_string(),
             Host::Ipv6(ip) => format!("[{ip}]"),
         };
-        Some(Self { https, host, port: url.port_or_known_default()? })
+        Some(Self {
+            https,
+            host,
+            port: url.port_or_known_default()?,
+        })
     }
 
     /// Whether what is meant for `self` may also go to `other`.
@@ -49,15 +53,26 @@ impl Origin {
     pub fn is_loopback(&self) -> bool {
         matches!(self.host.as_str(), "localhost" | "[::1]")
             || self.host.ends_with(".localhost")
-            || self.host.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+            || self
+                .host
+                .parse::<std::net::Ipv4Addr>()
+                .is_ok_and(|ip| ip.is_loopback())
     }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (scheme, usual) = if self.https { ("https", 443) } else { ("http", 80) };
+        let (scheme, usual) = if self.https {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
         write!(f, "{scheme}://{}", self.host)?;
-        if self.port == usual { Ok(()) } else { write!(f, ":{}", self.port) }
+        if self.port == usual {
+            Ok(())
+        } else {
+            write!(f, ":{}", self.port)
+        }
     }
 }
 

@@ -1,0 +1,302 @@
+//! Which of a card's interfaces is called, in which order the others follow, and which are refused
+//! (specification 5.2, 8.3.2; a2a-cli specification 13.1, 13.2). Sends nothing.
+
+use std::fmt;
+use std::str::FromStr;
+
+use nuncio_wire::dialects::{CardGeneration, Dialect};
+use nuncio_wire::{AgentCard, AgentInterface, Version};
+use url::Url;
+
+use crate::error::{ClientError, ClientErrorKind};
+use crate::origin::Origin;
+
+/// How operations are put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// JSON-RPC over HTTP.
+    JsonRpc,
+    /// gRPC.
+    Grpc,
+    /// HTTP and JSON with a path per operation.
+    Rest,
+}
+
+impl Binding {
+    /// The name that cards use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonRpc => "JSONRPC",
+            Self::Grpc => "GRPC",
+            Self::Rest => "HTTP+JSON",
+        }
+    }
+
+    /// Whether this client speaks it.
+    #[must_use]
+    pub fn is_spoken(self) -> bool {
+        self == Self::JsonRpc
+    }
+}
+
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The word names no binding.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown transport '{0}': use jsonrpc, grpc or rest")]
+pub struct UnknownBinding(String);
+
+/// Takes the names of cards and the short ones of the command line, in any case.
+impl FromStr for Binding {
+    type Err = UnknownBinding;
+
+    fn from_str(word: &str) -> Result<Self, UnknownBinding> {
+        match word.trim().to_ascii_lowercase().as_str() {
+            "jsonrpc" | "json-rpc" => Ok(Self::JsonRpc),
+            "grpc" => Ok(Self::Grpc),
+            "rest" | "http+json" | "http-json" => Ok(Self::Rest),
+            _ => Err(UnknownBinding(crate::plain(word))),
+        }
+    }
+}
+
+/// Which protocol versions the caller accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VersionWish {
+    /// 1.x and nothing below: older versions need somebody's word.
+    #[default]
+    Current,
+    /// Whatever the card offers, the newest first.
+    Any,
+    /// Exactly this one, announced on every request.
+    Exactly(Version),
+}
+
+/// What the caller wants of the choice.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// Bindings, most wanted first; what the card lacks is skipped.
+    pub bindings: Vec<Binding>,
+    /// Protocol version.
+    pub version: VersionWish,
+    /// Origins that may be called. A card cannot add to them.
+    pub origins: Vec<Origin>,
+}
+
+/// An address to call and how to speak there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Used exactly as the card has it.
+    pub url: Url,
+    /// How operations are put on the wire.
+    pub binding: Binding,
+    /// Which JSON is spoken.
+    pub dialect: Dialect,
+    /// Sent as `A2A-Version`.
+    pub version: Version,
+    /// Copied into every request.
+    pub tenant: Option<String>,
+    /// Where OpenFang's own REST interface would be, for cards that look like its.
+    pub openfang: Option<Url>,
+}
+
+/// The interfaces of a card that can be called, the most wanted first. `card_url` is where the card
+/// came from, if from the network.
+///
+/// # Errors
+/// [`ClientErrorKind::NoInterface`] or [`ClientErrorKind::AddressRefused`], with what each
+/// interface lacks.
+pub fn choose(
+    card: &AgentCard,
+    generation: CardGeneration,
+    card_url: Option<&Url>,
+    wish: &Wish,
+) -> Result<Vec<Endpoint>, ClientError> {
+    let mut chosen = Vec::new();
+    let mut reasons = Vec::new();
+    for interface in &card.supported_interfaces {
+        match endpoint(interface, generation, wish) {
+            Ok(mut endpoint) => {
+                endpoint.openfang = openfang_base(card, &endpoint, card_url);
+                let callable = endpoint.openfang.as_ref().unwrap_or(&endpoint.url);
+                match check_origin(callable, &wish.origins) {
+                    Ok(()) => chosen.push(endpoint),
+                    Err(reason) => reasons.push(reason),
+                }
+            }
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    if chosen.is_empty() {
+        return Err(explain(card, reasons));
+    }
+    chosen.sort_by_key(|endpoint| rank(endpoint, wish));
+    Ok(chosen)
+}
+
+/// Why an interface is not called.
+enum Unfit {
+    Binding(String),
+    NotSpoken(Binding),
+    Version(String),
+    Address(String),
+    OtherOrigin(Origin),
+}
+
+fn endpoint(
+    interface: &AgentInterface,
+    generation: CardGeneration,
+    wish: &Wish,
+) -> Result<Endpoint, Unfit> {
+    let binding = interface.protocol_binding.as_str();
+    let binding: Binding = binding
+        .parse()
+        .map_err(|_| Unfit::Binding(crate::plain(binding)))?;
+    if !binding.is_spoken() {
+        return Err(Unfit::NotSpoken(binding));
+    }
+    let (version, dialect) = speech(interface, generation, wish.version)?;
+    let url = Url::parse(&interface.url)
+        .map_err(|error| Unfit::Address(format!("{}: {error}", crate::plain(&interface.url))))?;
+    Ok(Endpoint {
+        url,
+        binding,
+        dialect,
+        version,
+        tenant: interface.tenant.clone(),
+        openfang: None,
+    })
+}
+
+/// Version and dialect for an interface, if the wish allows any.
+fn speech(
+    interface: &AgentInterface,
+    generation: CardGeneration,
+    wish: VersionWish,
+) -> Result<(Version, Dialect), Unfit> {
+    let offered = offered_version(interface, generation);
+    let dialect = match (generation, offered.major) {
+        (CardGeneration::Legacy, 0) => Dialect::Legacy,
+        (_, 0) => Dialect::V0_3,
+        _ => Dialect::V1,
+    };
+    match wish {
+        VersionWish::Current if offered.major == 1 => Ok((Version::V1_0, Dialect::V1)),
+        VersionWish::Current => Err(Unfit::Version(offered.to_string())),
+        VersionWish::Any if offered.major <= 1 => Ok((offered.min(Version::V1_0), dialect)),
+        VersionWish::Any => Err(Unfit::Version(offered.to_string())),
+        // An old card says little about what the server really speaks: the caller's word counts.
+        VersionWish::Exactly(version) if version.major == 0 && offered.major == 0 => {
+            Ok((version, dialect))
+        }
+        VersionWish::Exactly(version) if version.major == 0 => Ok((version, Dialect::V0_3)),
+        VersionWish::Exactly(version) => Ok((version, Dialect::V1)),
+    }
+}
+
+/// The version an interface names; what a card of its generation means when it names none.
+fn offered_version(interface: &AgentInterface, generation: CardGeneration) -> Version {
+    interface
+        .protocol_version
+        .parse()
+        .unwrap_or(match generation {
+            CardGeneration::V1 => Version::V1_0,
+            _ => Version::V0_3,
+        })
+}
+
+/// Sort key: the caller's order of bindings, then the wished version, then the card's own order.
+fn rank(endpoint: &Endpoint, wish: &Wish) -> (usize, bool) {
+    let place = wish
+        .bindings
+        .iter()
+        .position(|binding| *binding == endpoint.binding);
+    let other_version = match wish.version {
+        VersionWish::Exactly(version) => (version.major == 0) != (endpoint.version.major == 0),
+        VersionWish::Any => endpoint.version.major == 0,
+        VersionWish::Current => false,
+    };
+    (place.unwrap_or(wish.bindings.len()), other_version)
+}
+
+fn check_origin(url: &Url, allowed: &[Origin]) -> Result<(), Unfit> {
+    let Some(origin) = Origin::of(url) else {
+        return Err(Unfit::Address(format!(
+            "{}: is not http or https",
+            url.scheme()
+        )));
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Unfit::Address(format!(
+            "{origin} carries a user name or password"
+        )));
+    }
+    if allowed.iter().any(|it| it.covers(&origin)) {
+        Ok(())
+    } else {
+        Err(Unfit::OtherOrigin(origin))
+    }
+}
+
+/// Cards of OpenFang name an address `…/a2a` that does not exist, often with a host that only the
+/// server itself knows; its REST interface lies beside its card.
+fn openfang_base(card: &AgentCard, endpoint: &Endpoint, card_url: Option<&Url>) -> Option<Url> {
+    let looks_like_it = endpoint.dialect == Dialect::Legacy
+        && endpoint.url.path() == "/a2a"
+        && card.version == "0.1.0"
+        && card.capabilities.streaming == Some(true);
+    if !looks_like_it {
+        return None;
+    }
+    card_url.and_then(|url| url.join("/a2a/").ok())
+}
+
+fn explain(card: &AgentCard, reasons: Vec<Unfit>) -> ClientError {
+    let name = crate::plain(&card.name);
+    if reasons.is_empty() {
+        let text = format!("the card of '{name}' names no interface");
+        return ClientError::new(ClientErrorKind::CardInvalid, text);
+    }
+    let mut hint = None;
+    let mut kind = ClientErrorKind::NoInterface;
+    let mut lines = Vec::new();
+    for reason in reasons {
+        lines.push(match reason {
+            Unfit::Binding(name) => format!("the binding '{name}' is unknown"),
+            Unfit::NotSpoken(binding) => format!("{binding} is not spoken by this client"),
+            Unfit::Version(version) => {
+                if version.starts_with("0.") {
+                    hint = Some(format!(
+                        "to speak the older version, give --a2a-version {version}"
+                    ));
+                }
+                format!("it speaks protocol version {version}")
+            }
+            Unfit::Address(what) => {
+                kind = ClientErrorKind::AddressRefused;
+                what
+            }
+            Unfit::OtherOrigin(origin) => {
+                kind = ClientErrorKind::AddressRefused;
+                hint = Some(format!(
+                    "if you trust {origin} with this call, give --allow-origin {origin}"
+                ));
+                format!("{origin} is another origin than the card's")
+            }
+        });
+    }
+    lines.dedup();
+    let text = format!(
+        "no interface of '{name}' can be called: {}",
+        lines.join("; ")
+    );
+    ClientError {
+        hint,
+        ..ClientError::new(kind, text)
+    }
+}

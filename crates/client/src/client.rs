@@ -1,0 +1,328 @@
+//! Calls one agent: picks the live interface, attaches credentials and tenant, retries what may be
+//! retried. Waiting for a task is [`crate::follow`]'s.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use nuncio_wire::bindings::jsonrpc::RequestId;
+use nuncio_wire::dialects::Dialect;
+use nuncio_wire::operation::SubscribeToTaskRequest;
+use nuncio_wire::{AgentCard, ErrorKind, Method, Request, Response};
+use url::Url;
+
+use crate::bindings::{jsonrpc, openfang};
+use crate::choose_binding::Endpoint;
+use crate::credentials::Credentials;
+use crate::error::{ClientError, ClientErrorKind};
+use crate::http_client::{HttpClient, peer_of};
+use crate::limits::QUICK_CALL_TIMEOUT;
+use crate::origin::Origin;
+use crate::retry::pause_before_retry;
+use crate::stream::EventStream;
+
+/// Header under which a repeated send is known as the same one; others ignore it.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Header that names the last event a broken stream gave (SSE).
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What goes with every call.
+#[derive(Clone, Debug, Default)]
+pub struct CallSettings {
+    /// Who calls.
+    pub credentials: Credentials,
+    /// Service parameters, sent as headers to the agent's interfaces only.
+    pub headers: HeaderMap,
+}
+
+/// A client of one agent. Cheap calls, no state but which interface answered last.
+pub struct Client {
+    http: HttpClient,
+    card: AgentCard,
+    endpoints: Vec<Endpoint>,
+    settings: CallSettings,
+    active: AtomicUsize,
+    slash_names: AtomicBool,
+    no_openfang: AtomicBool,
+    next_id: AtomicU64,
+}
+
+impl Client {
+    /// A client for the agent with this card, called at `endpoints` (see
+    /// [`crate::choose_binding::choose`]) in that order.
+    ///
+    /// # Errors
+    /// [`ClientErrorKind::NoInterface`] when `endpoints` is empty.
+    pub fn new(
+        http: HttpClient,
+        card: AgentCard,
+        endpoints: Vec<Endpoint>,
+        settings: CallSettings,
+    ) -> Result<Self, ClientError> {
+        if endpoints.is_empty() {
+            let text = format!("'{}' has no interface to call", crate::plain(&card.name));
+            return Err(ClientError::new(ClientErrorKind::NoInterface, text));
+        }
+        Ok(Self {
+            http,
+            card,
+            endpoints,
+            settings,
+            active: AtomicUsize::new(0),
+            slash_names: AtomicBool::new(false),
+            no_openfang: AtomicBool::new(false),
+            next_id: AtomicU64::new(1),
+        })
+    }
+
+    /// The agent's card.
+    #[must_use]
+    pub fn card(&self) -> &AgentCard {
+        &self.card
+    }
+
+    /// The interface in use.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoints[self
+            .active
+            .load(Ordering::Relaxed)
+            .min(self.endpoints.len() - 1)]
+    }
+
+    /// Whether the card promises streams and the dialect has them.
+    #[must_use]
+    pub fn can_stream(&self) -> bool {
+        let endpoint = self.endpoint();
+        self.card.capabilities.streaming == Some(true) && endpoint.dialect != Dialect::Legacy
+    }
+
+    /// Sends a request and waits for its one answer: for as long as the agent takes when the
+    /// request is a blocking SendMessage, else at most [`QUICK_CALL_TIMEOUT`].
+    ///
+    /// # Errors
+    /// The peer's refusal, or why there is no answer.
+    pub async fn call(&self, request: Request) -> Result<Response, ClientError> {
+        let method = request.method();
+        let send = self.on_live_endpoint(request, None, |http, endpoint, call| async move {
+            match call {
+                Prepared::Rpc(call) => jsonrpc::call(&http, &endpoint, &call).await,
+                Prepared::OpenFang(base, request, headers) => {
+                    openfang::call(&http, &endpoint, &base, &request, headers).await
+                }
+            }
+        });
+        if method == Method::SendMessage {
+            return send.await;
+        }
+        match tokio::time::timeout(QUICK_CALL_TIMEOUT, send).await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.no_answer()),
+        }
+    }
+
+    /// Sends a request whose answer is a stream.
+    ///
+    /// # Errors
+    /// The peer's refusal, also one that comes as an ordinary answer, or why there is no stream.
+    pub async fn stream(&self, request: Request) -> Result<EventStream, ClientError> {
+        self.open_stream(request, None).await
+    }
+
+    /// Attaches to a task's stream, after the event with this id where the server can resume.
+    ///
+    /// # Errors
+    /// As [`Client::stream`].
+    pub async fn subscribe(
+        &self,
+        task_id: &str,
+        last_event_id: Option<&str>,
+    ) -> Result<EventStream, ClientError> {
+        let request = SubscribeToTaskRequest {
+            tenant: None,
+            id: task_id.to_owned(),
+        };
+        let opening = self.open_stream(Request::SubscribeToTask(request), last_event_id);
+        match tokio::time::timeout(QUICK_CALL_TIMEOUT, opening).await {
+            Ok(stream) => stream,
+            Err(_) => Err(self.no_answer()),
+        }
+    }
+
+    async fn open_stream(
+        &self,
+        request: Request,
+        last_event_id: Option<&str>,
+    ) -> Result<EventStream, ClientError> {
+        self.on_live_endpoint(request, last_event_id, |http, endpoint, call| async move {
+            match call {
+                Prepared::Rpc(call) => jsonrpc::open_stream(&http, &endpoint, &call).await,
+                Prepared::OpenFang(base, request, headers) => {
+                    let answer = openfang::call(&http, &endpoint, &base, &request, headers).await?;
+                    EventStream::of_answer(answer, endpoint.dialect, base)
+                }
+            }
+        })
+        .await
+    }
+
+    /// Runs a call on the interface in use; moves on to the next one when there is no connection.
+    async fn on_live_endpoint<T, F, Fut>(
+        &self,
+        mut request: Request,
+        last_event_id: Option<&str>,
+        run: F,
+    ) -> Result<T, ClientError>
+    where
+        F: Fn(HttpClient, Endpoint, Prepared) -> Fut,
+        Fut: Future<Output = Result<T, ClientError>>,
+    {
+        let method = request.method();
+        let headers = self.headers_for(&request, last_event_id)?;
+        let mut attempt = 0;
+        loop {
+            let endpoint = self.spoken_endpoint();
+            set_tenant(&mut request, endpoint.tenant.as_deref());
+            let prepared = self.prepare(&endpoint, &request, headers.clone())?;
+            let error = match run(self.http.clone(), endpoint.clone(), prepared).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            if self.adapt(&endpoint, &error) {
+                continue;
+            }
+            let Some(pause) = pause_before_retry(&error, method, attempt) else {
+                return Err(self.blame(error));
+            };
+            attempt += 1;
+            tracing::debug!(%error, attempt, ?pause, "repeating the call");
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Changes how the agent is called after a failure that calls for it; false: nothing to change.
+    fn adapt(&self, endpoint: &Endpoint, error: &ClientError) -> bool {
+        let active = self.active.load(Ordering::Relaxed);
+        if error.is_unreachable() && active + 1 < self.endpoints.len() {
+            tracing::debug!(%error, "trying the card's next interface");
+            self.active.store(active + 1, Ordering::Relaxed);
+            return true;
+        }
+        // Servers of 1.0 objects under the older method names know no other.
+        let unknown = error.is_protocol(ErrorKind::MethodNotFound);
+        if unknown && endpoint.dialect == Dialect::V1 {
+            tracing::debug!("the agent does not know the method: trying the older names");
+            return !self.slash_names.swap(true, Ordering::Relaxed);
+        }
+        // A card that only looked like OpenFang's: its address is the right one after all.
+        let no_such_path = matches!(error.code, Some(404 | 405)) && error.as_protocol().is_none();
+        if no_such_path
+            && endpoint
+                .openfang
+                .as_ref()
+                .is_some_and(|base| same_origin(base, &endpoint.url))
+        {
+            return !self.no_openfang.swap(true, Ordering::Relaxed);
+        }
+        false
+    }
+
+    fn spoken_endpoint(&self) -> Endpoint {
+        let mut endpoint = self.endpoint().clone();
+        if endpoint.dialect == Dialect::V1 && self.slash_names.load(Ordering::Relaxed) {
+            endpoint.dialect = Dialect::V1Slash;
+        }
+        if self.no_openfang.load(Ordering::Relaxed) {
+            endpoint.openfang = None;
+        }
+        endpoint
+    }
+
+    fn headers_for(
+        &self,
+        request: &Request,
+        last_event_id: Option<&str>,
+    ) -> Result<HeaderMap, ClientError> {
+        let mut headers = self.settings.headers.clone();
+        if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = request {
+            let key = send
+                .idempotency_key
+                .as_deref()
+                .unwrap_or(&send.message.message_id);
+            if let Ok(key) = HeaderValue::from_str(key) {
+                headers.entry(IDEMPOTENCY_KEY).or_insert(key);
+            }
+        }
+        if let Some(id) = last_event_id.and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(LAST_EVENT_ID, id);
+        }
+        Ok(headers)
+    }
+
+    fn prepare(
+        &self,
+        endpoint: &Endpoint,
+        request: &Request,
+        mut headers: HeaderMap,
+    ) -> Result<Prepared, ClientError> {
+        let credentials = &self.settings.credentials;
+        if let Some(base) = &endpoint.openfang {
+            let mut base = base.clone();
+            credentials.attach(Some(&self.card), &mut base, &mut headers)?;
+            return Ok(Prepared::OpenFang(base, request.clone(), headers));
+        }
+        let id = RequestId::number(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let mut call = jsonrpc::Call::new(endpoint, request, id, headers)?;
+        credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
+        Ok(Prepared::Rpc(call))
+    }
+
+    /// A refusal for want of a credential when none was given is a missing one.
+    fn blame(&self, mut error: ClientError) -> ClientError {
+        if error.kind == ClientErrorKind::AuthFailed && self.settings.credentials.is_empty() {
+            error.kind = ClientErrorKind::CredentialsMissing;
+        }
+        error
+    }
+
+    fn no_answer(&self) -> ClientError {
+        let peer = peer_of(&self.endpoint().url);
+        let text = format!(
+            "{peer} gave no answer within {} s",
+            QUICK_CALL_TIMEOUT.as_secs()
+        );
+        ClientError::new(ClientErrorKind::ConnectionLost, text)
+    }
+
+    /// The origin of the interface in use.
+    #[must_use]
+    pub fn origin(&self) -> Option<Origin> {
+        Origin::of(&self.endpoint().url)
+    }
+}
+
+fn same_origin(a: &Url, b: &Url) -> bool {
+    matches!((Origin::of(a), Origin::of(b)), (Some(a), Some(b)) if a.covers(&b))
+}
+
+/// A request ready for its binding.
+enum Prepared {
+    Rpc(jsonrpc::Call),
+    OpenFang(Url, Request, HeaderMap),
+}
+
+/// Exactly the tenant of the chosen interface, and none when it has none (specification 5.2).
+fn set_tenant(request: &mut Request, tenant: Option<&str>) {
+    let slot = match request {
+        Request::SendMessage(r) | Request::SendStreamingMessage(r) => &mut r.tenant,
+        Request::GetTask(r) => &mut r.tenant,
+        Request::ListTasks(r) => &mut r.tenant,
+        Request::CancelTask(r) => &mut r.tenant,
+        Request::SubscribeToTask(r) => &mut r.tenant,
+        Request::CreateTaskPushNotificationConfig(r) => &mut r.tenant,
+        Request::GetTaskPushNotificationConfig(r)
+        | Request::DeleteTaskPushNotificationConfig(r) => &mut r.tenant,
+        Request::ListTaskPushNotificationConfigs(r) => &mut r.tenant,
+        Request::GetExtendedAgentCard(r) => &mut r.tenant,
+    };
+    *slot = tenant.map(str::to_owned);
+}

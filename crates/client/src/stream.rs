@@ -1,0 +1,192 @@
+//! A stream of events as it comes in: bytes to SSE events to the model, whatever the packets.
+//!
+//! Ends when the connection ends; whether that was too early is for [`crate::follow`] to say.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use nuncio_wire::bindings::{jsonrpc, sse};
+use nuncio_wire::dialects::Dialect;
+use nuncio_wire::operation::SendMessageResponse;
+use nuncio_wire::{Response, StreamResponse};
+use url::Url;
+
+use crate::bindings::jsonrpc::invalid;
+use crate::error::{ClientError, ClientErrorKind};
+use crate::http_client::{lost, peer_of};
+use crate::limits::{MAX_ANSWER_BYTES, STREAM_SILENCE};
+
+/// One event with its place in the stream.
+#[derive(Clone, Debug)]
+pub struct StreamEvent {
+    /// The SSE id, to resume after it, where the server gives ids.
+    pub id: Option<String>,
+    /// What happened.
+    pub event: StreamResponse,
+    /// Whether the server said that nothing follows.
+    pub last: bool,
+}
+
+/// The events of one call. Dropping it closes the stream and harms no task.
+#[derive(Debug)]
+pub struct EventStream {
+    source: Source,
+    dialect: Dialect,
+    url: Url,
+    task_known: bool,
+    over: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Body {
+        body: Incoming,
+        reader: sse::SseReader,
+        failed: Option<ClientError>,
+    },
+    Answer(Option<StreamResponse>),
+}
+
+impl EventStream {
+    pub(crate) fn new(body: Incoming, dialect: Dialect, url: Url) -> Self {
+        let reader = sse::SseReader::new(MAX_ANSWER_BYTES);
+        let source = Source::Body {
+            body,
+            reader,
+            failed: None,
+        };
+        Self {
+            source,
+            dialect,
+            url,
+            task_known: false,
+            over: false,
+        }
+    }
+
+    /// A stream of the one event that an ordinary answer stands for.
+    pub(crate) fn of_answer(
+        response: Response,
+        dialect: Dialect,
+        url: Url,
+    ) -> Result<Self, ClientError> {
+        let event = match response {
+            Response::SendMessage(SendMessageResponse::Task(task)) | Response::Task(task) => {
+                StreamResponse::Task(task)
+            }
+            Response::SendMessage(SendMessageResponse::Message(message)) => {
+                StreamResponse::Message(message)
+            }
+            _ => {
+                let text = format!("{} answered a stream with something else", peer_of(&url));
+                return Err(ClientError::new(ClientErrorKind::InvalidAnswer, text));
+            }
+        };
+        let source = Source::Answer(Some(event));
+        Ok(Self {
+            source,
+            dialect,
+            url,
+            task_known: true,
+            over: false,
+        })
+    }
+
+    /// The next event; `None` when the stream is over. After an error it is over too.
+    ///
+    /// Once the task is known, silence of [`STREAM_SILENCE`] counts as a lost connection: the task
+    /// can then be asked for. Before that there is nothing else to do than to wait.
+    ///
+    /// # Errors
+    /// The peer's error, if it ended the stream with one; a lost connection; an event that is none.
+    pub async fn next(&mut self) -> Option<Result<StreamEvent, ClientError>> {
+        if self.over {
+            return None;
+        }
+        let next = self.read_next().await;
+        match &next {
+            Some(Ok(event)) => {
+                self.over = event.last;
+                self.task_known |= !matches!(event.event, StreamResponse::Message(_));
+            }
+            Some(Err(_)) | None => self.over = true,
+        }
+        next
+    }
+
+    async fn read_next(&mut self) -> Option<Result<StreamEvent, ClientError>> {
+        let (body, reader, failed) = match &mut self.source {
+            Source::Body {
+                body,
+                reader,
+                failed,
+            } => (body, reader, failed),
+            Source::Answer(event) => {
+                return event.take().map(|event| {
+                    Ok(StreamEvent {
+                        id: None,
+                        event,
+                        last: true,
+                    })
+                });
+            }
+        };
+        loop {
+            while let Some(frame) = reader.next_event() {
+                if !frame.data.trim().is_empty() {
+                    return Some(read_frame(frame, self.dialect, &self.url));
+                }
+            }
+            if let Some(error) = failed.take() {
+                return Some(Err(error));
+            }
+            let silence = if self.task_known {
+                STREAM_SILENCE
+            } else {
+                Duration::MAX
+            };
+            let frame = match tokio::time::timeout(silence, body.frame()).await {
+                Ok(frame) => frame?,
+                Err(_) => return Some(Err(silent(&self.url))),
+            };
+            let data = match frame.map(hyper::body::Frame::into_data) {
+                Ok(Ok(data)) => data,
+                Ok(Err(_trailers)) => continue,
+                Err(error) => return Some(Err(lost(&self.url, &error))),
+            };
+            // Events that were whole before the fault still count.
+            *failed = reader.feed(&data).err().map(|error| {
+                let text = format!("{}: {error}", peer_of(&self.url));
+                ClientError::new(ClientErrorKind::InvalidAnswer, text)
+            });
+        }
+    }
+}
+
+fn read_frame(
+    frame: sse::SseEvent,
+    dialect: Dialect,
+    url: &Url,
+) -> Result<StreamEvent, ClientError> {
+    let answer =
+        jsonrpc::read_answer(frame.data.as_bytes()).map_err(|error| invalid(url, &error))?;
+    let result = answer.outcome.map_err(ClientError::protocol)?;
+    let (event, last) = dialect
+        .read_event(result)
+        .map_err(|error| invalid(url, &error))?;
+    Ok(StreamEvent {
+        id: frame.id,
+        event,
+        last,
+    })
+}
+
+fn silent(url: &Url) -> ClientError {
+    let text = format!(
+        "{} sent nothing for {} s",
+        peer_of(url),
+        STREAM_SILENCE.as_secs()
+    );
+    ClientError::new(ClientErrorKind::ConnectionLost, text)
+}
