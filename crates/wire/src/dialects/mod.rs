@@ -4,10 +4,15 @@
 //! [`Dialect`] then reads its `params` and writes its `result`, or the other way round for a client.
 //! To add one: a module beside [`v0_3`], an arm in each method of [`Dialect`].
 
+mod card;
+mod lenient;
 mod negotiate;
+pub mod openfang;
 mod params;
+pub mod v0_3;
 mod v1;
 
+pub use card::{CardError, CardGeneration, read_card};
 pub use negotiate::{Negotiation, follows_task, negotiate};
 
 use std::fmt;
@@ -86,18 +91,31 @@ impl Dialect {
         params: Option<&str>,
         message_id: Option<&str>,
     ) -> Result<Request, A2aError> {
-        v1::read_request(method, params, message_id)
+        match self {
+            Self::V1 | Self::V1Slash => v1::read_request(method, params, message_id),
+            Self::V0_3 => v0_3::read_request(method, params, message_id),
+            Self::Legacy => openfang::read_request(method, params, message_id),
+        }
     }
 
     /// Appends the `result` of `method`.
     pub fn write_response(self, method: Method, response: &Response, out: &mut Vec<u8>) {
-        v1::write_response(method, response, self != Self::V1, out);
+        match self {
+            Self::V1 | Self::V1Slash => {
+                v1::write_response(method, response, self == Self::V1Slash, out);
+            }
+            Self::V0_3 => v0_3::write_response(response, out),
+            Self::Legacy => openfang::write_response(response, out),
+        }
     }
 
     /// Appends one event; `last` says that the stream ends after it, which 0.3 writes down.
     pub fn write_event(self, event: &StreamResponse, last: bool, out: &mut Vec<u8>) {
-        let _ = last;
-        v1::write(event, out);
+        match self {
+            Self::V1 | Self::V1Slash => v1::write(event, out),
+            Self::V0_3 => v0_3::write_event(event, last, out),
+            Self::Legacy => openfang::write_event(event, out),
+        }
     }
 
     /// Appends a stored event: `payload` is what `V1.write_event` wrote. The dialects of 1.0 copy it
@@ -114,7 +132,11 @@ impl Dialect {
 
     /// Appends a bare task.
     pub fn write_task(self, task: &Task, out: &mut Vec<u8>) {
-        v1::write(task, out);
+        match self {
+            Self::V1 | Self::V1Slash => v1::write(task, out),
+            Self::V0_3 => v0_3::write_task(task, out),
+            Self::Legacy => openfang::write_task(task, &task.id, out),
+        }
     }
 }
 
@@ -125,22 +147,35 @@ impl Dialect {
     pub fn method_name(self, method: Method) -> Option<&'static str> {
         match self {
             Self::V1 => Some(method.name()),
-            Self::V1Slash | Self::V0_3 | Self::Legacy => Some(negotiate::slash_name(method)),
+            Self::V1Slash => Some(negotiate::slash_name(method)),
+            Self::V0_3 if method == Method::ListTasks => None,
+            Self::V0_3 => Some(negotiate::slash_name(method)),
+            Self::Legacy => openfang::method_name(method),
         }
     }
 
     /// Appends the `params` of a request.
     pub fn write_params(self, request: &Request, out: &mut Vec<u8>) {
-        v1::write_params(request, out);
+        match self {
+            Self::V1 | Self::V1Slash => v1::write_params(request, out),
+            Self::V0_3 => v0_3::write_params(request, out),
+            Self::Legacy => openfang::write_params(request, out),
+        }
     }
 
     /// Reads the `result` of `method`, leniently: peers mix the generations.
     pub fn read_response(self, method: Method, result: &str) -> Result<Response, A2aError> {
-        v1::read_response(method, result)
+        match self {
+            Self::V1 | Self::V1Slash | Self::V0_3 => v1::read_response(method, result),
+            Self::Legacy => openfang::read_response(method, result),
+        }
     }
 
     /// Reads one event of a stream, and whether it says itself that the stream ends with it.
     pub fn read_event(self, result: &str) -> Result<(StreamResponse, bool), A2aError> {
-        v1::read_event(result)
+        match self {
+            Self::V1 | Self::V1Slash | Self::V0_3 => v1::read_event(result),
+            Self::Legacy => openfang::read_event(result),
+        }
     }
 }

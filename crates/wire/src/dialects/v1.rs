@@ -1,11 +1,15 @@
 //! A2A 1.0 JSON, the model's own spelling, also under the old method names.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::lenient::{self, AnyPushConfig, AnyTask};
 use super::params::read_params;
 use crate::error::{A2aError, ErrorKind};
 use crate::event::StreamResponse;
-use crate::operation::{Method, Request, Response, SendMessageRequest, SendMessageResponse};
+use crate::json::json_object;
+use crate::operation::{
+    ListTasksResponse, Method, Request, Response, SendMessageRequest, SendMessageResponse,
+};
 use crate::push_config::TaskPushNotificationConfig;
 
 /// Appends a value of the model.
@@ -51,15 +55,13 @@ pub(super) fn read_request(
 }
 
 /// The nested form that earlier texts of 1.0 showed and peers still send; the flat one is current.
-#[derive(Deserialize)]
 struct NestedPushConfig {
-    #[serde(
-        default,
-        alias = "push_notification_config",
-        alias = "pushNotificationConfig"
-    )]
     config: Option<TaskPushNotificationConfig>,
 }
+
+json_object!(NestedPushConfig {
+    config: "config" | "pushNotificationConfig" | "push_notification_config",
+});
 
 fn read_push_config(params: Option<&str>) -> Result<TaskPushNotificationConfig, A2aError> {
     let outer: TaskPushNotificationConfig = read_params(params)?;
@@ -128,41 +130,71 @@ pub(super) fn write_params(request: &Request, out: &mut Vec<u8>) {
     }
 }
 
-fn invalid(error: &serde_json::Error) -> A2aError {
-    let message = format!("The agent's answer cannot be read: {error}");
-    A2aError::new(ErrorKind::InvalidAgentResponse, message)
-}
-
+/// Reads the `result` of `method` from a peer that may speak any generation but the first.
 pub(super) fn read_response(method: Method, result: &str) -> Result<Response, A2aError> {
-    fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, A2aError> {
-        serde_json::from_str(text).map_err(|error| invalid(&error))
-    }
     Ok(match method {
         Method::SendMessage | Method::SendStreamingMessage => {
-            Response::SendMessage(match read(result)? {
+            Response::SendMessage(match read_event(result)?.0 {
                 StreamResponse::Task(task) => SendMessageResponse::Task(task),
                 StreamResponse::Message(message) => SendMessageResponse::Message(message),
                 _ => {
-                    let message = "The agent answered a message with an event";
+                    let message = "The agent answered a message with an update of a task";
                     return Err(A2aError::new(ErrorKind::InvalidAgentResponse, message));
                 }
             })
         }
         Method::GetTask | Method::CancelTask | Method::SubscribeToTask => {
-            Response::Task(read(result)?)
+            Response::Task(lenient::read_task(result)?)
         }
-        Method::ListTasks => Response::ListTasks(read(result)?),
+        Method::ListTasks => Response::ListTasks(lenient::read::<AnyPage>(result)?.into()),
         Method::CreateTaskPushNotificationConfig | Method::GetTaskPushNotificationConfig => {
-            Response::PushConfig(read(result)?)
+            Response::PushConfig(lenient::read::<AnyPushConfig>(result)?.into())
         }
-        Method::ListTaskPushNotificationConfigs => Response::PushConfigs(read(result)?),
+        Method::ListTaskPushNotificationConfigs => {
+            Response::PushConfigs(lenient::read_push_configs(result)?)
+        }
         Method::DeleteTaskPushNotificationConfig => Response::Deleted,
-        Method::GetExtendedAgentCard => Response::AgentCard(read(result)?),
+        Method::GetExtendedAgentCard => {
+            let (card, _) = super::read_card(result.as_bytes()).map_err(|error| {
+                A2aError::new(ErrorKind::InvalidAgentResponse, error.to_string())
+            })?;
+            Response::AgentCard(Box::new(card))
+        }
     })
 }
 
+struct AnyPage {
+    tasks: Vec<AnyTask>,
+    next_page_token: String,
+    page_size: u32,
+    total_size: u32,
+}
+
+json_object!(AnyPage {
+    tasks: "tasks",
+    next_page_token: "nextPageToken" | "next_page_token",
+    page_size: "pageSize" | "page_size",
+    total_size: "totalSize" | "total_size",
+});
+
+impl From<AnyPage> for ListTasksResponse {
+    fn from(any: AnyPage) -> Self {
+        Self {
+            tasks: lenient::all(any.tasks),
+            next_page_token: any.next_page_token,
+            page_size: any.page_size,
+            total_size: any.total_size,
+        }
+    }
+}
+
+/// Reads an event: what is well-formed 1.0 in one pass, anything else leniently.
 pub(super) fn read_event(result: &str) -> Result<(StreamResponse, bool), A2aError> {
-    let event: StreamResponse = serde_json::from_str(result).map_err(|error| invalid(&error))?;
-    let ends = matches!(event, StreamResponse::Message(_));
-    Ok((event, ends))
+    match serde_json::from_str::<StreamResponse>(result) {
+        Ok(event) => {
+            let ends = matches!(event, StreamResponse::Message(_));
+            Ok((event, ends))
+        }
+        Err(_) => lenient::read_event(result),
+    }
 }

@@ -4,10 +4,12 @@
 //! names survive exactly, because nothing here ever turns them into a value (specification 5.5).
 
 mod object;
+mod scan;
 
 pub(crate) use object::{Member, MemberSeed, Value, json_object};
+pub(crate) use scan::is_deeper_than;
 
-use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::fmt;
@@ -49,7 +51,7 @@ impl RawJson {
     /// Deepest nesting of arrays and objects; a scalar has depth 0.
     #[must_use]
     pub fn depth(&self) -> usize {
-        depth_of(self.get())
+        scan::depth_of(self.get())
     }
 
     /// Says why the value is deeper than [`MAX_USER_JSON_DEPTH`], if it is.
@@ -61,35 +63,6 @@ impl RawJson {
         }
         Ok(())
     }
-}
-
-/// Whether a JSON text is nested deeper than `limit`. Counting its brackets first is many times
-/// faster than following them, and settles nearly every body.
-pub(crate) fn is_deeper_than(text: &str, limit: usize) -> bool {
-    let brackets = text
-        .bytes()
-        .filter(|byte| matches!(byte, b'{' | b'['))
-        .count();
-    brackets > limit && depth_of(text) > limit
-}
-
-/// Depth without recursion, so that no input can exhaust the stack.
-fn depth_of(text: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0usize, false, false);
-    for byte in text.bytes() {
-        match (in_string, byte) {
-            (true, _) if escaped => escaped = false,
-            (true, b'\\') => escaped = true,
-            (_, b'"') => in_string = !in_string,
-            (false, b'{' | b'[') => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            (false, b'}' | b']') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 impl fmt::Debug for RawJson {
@@ -153,26 +126,55 @@ impl Metadata {
     /// The first member called `key`, if there is one.
     #[must_use]
     pub fn member(&self, key: &str) -> Option<RawJson> {
-        struct Find<'k>(&'k str);
-        impl<'de> Visitor<'de> for Find<'_> {
-            type Value = Option<RawJson>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut found = None;
-                while let Some(name) = map.next_key::<String>()? {
-                    if found.is_none() && name == self.0 {
-                        found = Some(map.next_value()?);
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
-                    }
-                }
-                Ok(found)
-            }
+        let text = self.get();
+        let span = scan::members(text).find(|span| span.is_named(text, key))?;
+        RawJson::parse(span.value(text)).ok()
+    }
+
+    /// The same object with one more member at its end, or unchanged if it has one of that name.
+    /// All other bytes stay.
+    pub(crate) fn with_member(this: Option<&Self>, key: &str, value: &RawJson) -> Self {
+        if let Some(taken) = this.filter(|metadata| metadata.member(key).is_some()) {
+            return taken.clone();
         }
-        let mut reader = serde_json::Deserializer::from_str(self.get());
-        reader.deserialize_map(Find(key)).ok().flatten()
+        let text = this.map_or("{}", Self::get);
+        let end = text.rfind('}').expect("an object ends with a bracket");
+        let comma = if scan::members(text).next().is_some() {
+            ","
+        } else {
+            ""
+        };
+        let name = RawJson::of(key).expect("a string is always JSON");
+        let longer = format!("{}{comma}{}:{}}}", &text[..end], name.get(), value.get());
+        Self(RawJson::parse(longer).expect("a member was added to an object"))
+    }
+
+    /// The same object without the first member called `key`; `None` if nothing is left. All other
+    /// bytes stay.
+    pub(crate) fn without_member(&self, key: &str) -> Option<Self> {
+        let text = self.get();
+        let mut first = true;
+        for span in scan::members(text) {
+            if !span.is_named(text, key) {
+                first = false;
+                continue;
+            }
+            let is_last = text.as_bytes()[span.after] == b'}';
+            if first && is_last {
+                return None;
+            }
+            // One of the two commas around the member goes with it.
+            let cut = if first {
+                span.before + 1..span.after + 1
+            } else {
+                span.before..span.after
+            };
+            let shorter = format!("{}{}", &text[..cut.start], &text[cut.end..]);
+            return Some(Self(
+                RawJson::parse(shorter).expect("a whole member was cut out"),
+            ));
+        }
+        Some(self.clone())
     }
 
     /// Says which bound the object exceeds, if any: bytes, members, depth.
@@ -181,7 +183,7 @@ impl Metadata {
             return Err(format!("must not exceed {MAX_METADATA_BYTES} bytes"));
         }
         self.0.check_depth()?;
-        let members = count_members(self.get());
+        let members = scan::members(self.get()).count();
         if members > MAX_METADATA_KEYS {
             return Err(format!(
                 "must not have more than {MAX_METADATA_KEYS} members"
@@ -189,23 +191,6 @@ impl Metadata {
         }
         Ok(())
     }
-}
-
-/// Members of the outermost object. Counts its colons, which stand once per member.
-fn count_members(text: &str) -> usize {
-    let (mut depth, mut members, mut in_string, mut escaped) = (0usize, 0usize, false, false);
-    for byte in text.bytes() {
-        match (in_string, byte) {
-            (true, _) if escaped => escaped = false,
-            (true, b'\\') => escaped = true,
-            (_, b'"') => in_string = !in_string,
-            (false, b'{' | b'[') => depth += 1,
-            (false, b'}' | b']') => depth = depth.saturating_sub(1),
-            (false, b':') if depth == 1 => members += 1,
-            _ => {}
-        }
-    }
-    members
 }
 
 impl Serialize for Metadata {
@@ -237,13 +222,17 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_members_ignore_what_stands_in_strings() {
-        assert_eq!(
-            RawJson::parse(r#"{"a":["[[\"{",{"b":1}]}"#)
-                .unwrap()
-                .depth(),
-            3
-        );
-        assert_eq!(count_members(r#"{"a:b":{"c":1},"d":[":"]}"#), 2);
+    fn a_member_comes_and_goes_without_a_trace() {
+        for text in ["{}", r#"{ "a" : 1.0 }"#, r#"{"a":{"m":2},"b":[] }"#] {
+            let before = Metadata::parse(text).unwrap();
+            let marker = RawJson::parse("true").unwrap();
+            let marked = Metadata::with_member(Some(&before), "m", &marker);
+            assert_eq!(marked.member("m").unwrap().get(), "true");
+            let after = marked.without_member("m");
+            assert_eq!(after.as_ref().map_or("{}", Metadata::get), text);
+        }
+        let first = Metadata::parse(r#"{"m":1, "a":2}"#).unwrap();
+        assert_eq!(first.without_member("m").unwrap().get(), r#"{ "a":2}"#);
+        assert_eq!(first.without_member("x").unwrap(), first);
     }
 }
