@@ -1,3 +1,21 @@
-//! The daemon: listening, bindings, operations, the task engine, agent backends.
+//! The daemon: listening, bindings, operations, task engine, agent backends.
+//!
+//! One message takes six hops: `serve` (path and layers), `bindings` (bytes to a request),
+//! `operations` (policy), `tasks` (the engine), the store, `agents` (who answers), and its events
+//! come back the same way. [`Gateway`] puts the parts together. Never prints and never reads the
+//! environment; the binary does.
 
+pub mod agents;
+mod bindings;
+pub mod card;
+mod clock;
 pub mod config;
+mod gateway;
+mod ids;
+mod operations;
+mod security;
+mod serve;
+mod tasks;
+
+pub use gateway::{Gateway, StartError};
+pub use serve::control::SOCKET_NAME;

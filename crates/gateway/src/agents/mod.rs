@@ -1,0 +1,146 @@
+//! Who answers: one module per backend behind the [`Agent`] trait.
+//!
+//! A backend turns one message into events and one end. It never sees stores, sockets of callers or
+//! other tasks, and it never changes a task's state: the engine (`tasks`) does, from what is
+//! emitted here. To add a backend see CONTRIBUTING.
+
+use async_trait::async_trait;
+use nuncio_wire::dialects::Dialect;
+use nuncio_wire::{A2aError, Artifact, Message, Metadata, Part, Role};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+use crate::ids;
+pub use crate::tasks::TurnEvents;
+
+pub mod command;
+pub mod conformance;
+pub mod echo;
+mod served;
+
+pub use served::{Agents, ServedAgent, TurnLimits};
+
+/// An agent behind the gateway.
+#[async_trait]
+pub trait Agent: Send + Sync + 'static {
+    /// Whether a turn may end in [`TurnEnd::Answered`] or [`TurnEnd::Refused`] before it emits
+    /// anything. The engine then waits a moment before it makes the task, so that such an answer
+    /// leaves none behind.
+    fn answers_directly(&self) -> bool {
+        false
+    }
+
+    /// Whether turns need to know if the caller made up their context ([`Turn::context_is_callers`]);
+    /// finding out costs a look into the store.
+    fn asks_for_context_origin(&self) -> bool {
+        false
+    }
+
+    /// Runs one turn to its end.
+    ///
+    /// When `turn.cancel` fires the work must really stop (process gone, request aborted) before
+    /// this returns; what it returns then does not matter. Dropping the future must stop the work
+    /// too. A panic ends the turn as failed.
+    async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd;
+}
+
+/// One message to be answered.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Name of the agent in the configuration.
+    pub agent: Arc<str>,
+    /// Who asks, as authenticated: `peer:NAME`, `ip:ADDR`, `operator`.
+    pub owner: Arc<str>,
+    /// The task the turn belongs to.
+    pub task_id: Arc<str>,
+    /// The conversation the task belongs to.
+    pub context_id: Arc<str>,
+    /// What is asked, as it came; `context_id` and `task_id` are filled in.
+    pub message: Arc<Message>,
+    /// The task's first message; the same as `message` in its first turn.
+    pub opening: Arc<Message>,
+    /// User JSON of the request.
+    pub metadata: Option<Metadata>,
+    /// The dialect the caller speaks.
+    pub dialect: Dialect,
+    /// Media types the caller can take; empty: any.
+    pub accepted_output_modes: Vec<String>,
+    /// Whether the context is new to this gateway and was named by the caller. Only where the
+    /// backend asks for it, else false.
+    pub context_is_callers: bool,
+    /// Fires when the turn must stop: cancelled, out of time, or shutting down.
+    pub cancel: CancellationToken,
+}
+
+impl Turn {
+    /// A message of the agent in this task, with ids filled in.
+    #[must_use]
+    pub fn reply(&self, parts: Vec<Part>) -> Message {
+        let mut message = Message::new(ids::new_id(), Role::Agent, parts);
+        message.context_id = Some(self.context_id.to_string());
+        message.task_id = Some(self.task_id.to_string());
+        message
+    }
+
+    /// A text message of the agent in this task.
+    #[must_use]
+    pub fn reply_text(&self, text: impl Into<String>) -> Message {
+        self.reply(vec![Part::text(text)])
+    }
+}
+
+/// What a turn produces on its way.
+#[derive(Clone, Debug)]
+pub enum TurnEvent {
+    /// An artifact or a chunk of one.
+    Artifact {
+        /// The artifact or chunk; its id is unique within the task.
+        artifact: Artifact,
+        /// False starts or replaces the artifact with this id, true adds to it.
+        append: bool,
+        /// True on the last chunk.
+        last_chunk: bool,
+        /// User JSON about the event.
+        metadata: Option<Metadata>,
+    },
+    /// Progress: the task stays WORKING, with this message.
+    Progress {
+        /// What is going on, if there is something to say.
+        message: Option<Message>,
+        /// User JSON about the event.
+        metadata: Option<Metadata>,
+    },
+}
+
+impl TurnEvent {
+    /// A whole artifact in one event.
+    #[must_use]
+    pub fn artifact(artifact: Artifact) -> Self {
+        Self::Artifact { artifact, append: false, last_chunk: true, metadata: None }
+    }
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug)]
+pub enum TurnEnd {
+    /// Done; results are in the artifacts, the message says what else is to be said.
+    Completed(Option<Message>),
+    /// The agent asks; the caller's next message to this task starts its next turn.
+    InputRequired(Message),
+    /// The agent needs an authorisation that is given out of band.
+    AuthRequired(Message),
+    /// The agent would not do it, for this reason.
+    Rejected(Message),
+    /// A fault. The text goes to the caller: short, without inner details.
+    Failed(String),
+    /// The agent itself reports a failed task with this message.
+    FailedWith(Message),
+    /// A direct answer without a task, if nothing was emitted and the task was not made yet; else
+    /// the task completes with the message's parts as its artifact.
+    Answered(Message),
+    /// The request is refused by name, if nothing was emitted and the task was not made yet; else
+    /// the task is rejected with the error's text.
+    Refused(A2aError),
+    /// Stopped because `turn.cancel` fired.
+    Canceled,
+}

@@ -1,0 +1,212 @@
+//! What is public: agent cards at their well-known addresses and the list of agents
+//! (specification 8.2, 8.6).
+//!
+//! A card is a function of agent, base URL and version; each is built once and kept.
+
+use bytes::Bytes;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
+    LAST_MODIFIED, VARY,
+};
+use http::{HeaderMap, Response, StatusCode};
+use nuncio_wire::dialects::{openfang, v0_3};
+use nuncio_wire::{AgentCard, Version};
+use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::answer;
+use crate::agents::{Agents, ServedAgent};
+use crate::card::{self, BaseUrl};
+use crate::config::Config;
+use crate::serve::service::{Peer, header};
+use crate::serve::{Body, HttpResponse};
+
+/// How long a reader may keep a card, in seconds: short, so that a changed skill is soon seen.
+const MAX_AGE_SECONDS: u32 = 60;
+/// Most cards kept: one per agent, form and address they were asked at.
+const MAX_KEPT: usize = 1_024;
+
+/// Serves cards.
+pub struct Cards {
+    agents: Arc<Agents>,
+    config: Arc<Config>,
+    /// When this configuration came into force: no card is younger.
+    since: HeaderValue,
+    kept: Mutex<HashMap<CardKey, Kept>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Form {
+    /// Pure 1.0.
+    V1,
+    /// 1.0 with the members of 0.3 beside.
+    Merged,
+    /// For the old address.
+    Legacy,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct CardKey {
+    agent: Arc<str>,
+    form: Form,
+    base: BaseUrl,
+}
+
+#[derive(Clone)]
+struct Kept {
+    body: Bytes,
+    etag: HeaderValue,
+}
+
+impl Cards {
+    /// The cards of these agents under this configuration.
+    #[must_use]
+    pub fn new(agents: Arc<Agents>, config: Arc<Config>) -> Arc<Self> {
+        let since = httpdate::fmt_http_date(SystemTime::now());
+        Arc::new(Self {
+            agents,
+            config,
+            since: HeaderValue::from_str(&since).expect("an HTTP date is a header value"),
+            kept: Mutex::default(),
+        })
+    }
+
+    /// The card of `agent`, or of the default one: pure 1.0, or merged with 0.3 where the
+    /// configuration or the reader asks for it.
+    pub fn card(&self, peer: Peer, agent: Option<&str>, headers: &HeaderMap) -> HttpResponse {
+        const VERSION: HeaderName = HeaderName::from_static("a2a-version");
+        let version = header(headers, &VERSION).and_then(|text| text.parse::<Version>().ok());
+        let compat = &self.config.compat;
+        let merged = compat.v0_3 && (compat.merged_card || version == Some(Version::V0_3));
+        let form = if merged { Form::Merged } else { Form::V1 };
+        let mut response = self.serve(peer, agent, headers, form);
+        response.headers_mut().insert(VARY, HeaderValue::from_static("A2A-Version"));
+        response
+    }
+
+    /// The card at the old address, for readers of every generation.
+    pub fn legacy_card(
+        &self,
+        peer: Peer,
+        agent: Option<&str>,
+        headers: &HeaderMap,
+    ) -> HttpResponse {
+        self.serve(peer, agent, headers, Form::Legacy)
+    }
+
+    /// Every agent's card in the form of the old address, by name.
+    pub fn agent_list(&self, peer: Peer) -> HttpResponse {
+        let base = BaseUrl::of(&self.config, peer.at);
+        let mut names: Vec<_> = self.agents.iter().collect();
+        names.sort_by(|one, other| one.name.cmp(&other.name));
+        let mut body = br#"{"agents":["#.to_vec();
+        for (index, agent) in names.iter().enumerate() {
+            if index > 0 {
+                body.push(b',');
+            }
+            body.extend_from_slice(&self.kept(agent, Form::Legacy, &base).body);
+        }
+        body.extend_from_slice(format!(r#"],"total":{}}}"#, names.len()).as_bytes());
+        readable_by_pages(answer::json(StatusCode::OK, body))
+    }
+
+    fn serve(
+        &self,
+        peer: Peer,
+        agent: Option<&str>,
+        headers: &HeaderMap,
+        form: Form,
+    ) -> HttpResponse {
+        let found = match agent {
+            Some(name) => self.agents.get(name),
+            None => self.agents.default_agent(),
+        };
+        let Some(agent) = found else {
+            let text = "there is no agent of this name here; see /a2a/agents";
+            return answer::refusal(StatusCode::NOT_FOUND, text);
+        };
+        let kept = self.kept(&agent, form, &BaseUrl::of(&self.config, peer.at));
+        let fresh = header(headers, &IF_NONE_MATCH).is_some_and(|tags| matches(tags, &kept.etag));
+        let mut response = if fresh {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response.headers_mut().insert(answer::A2A_VERSION, answer::V1_0);
+            response
+        } else {
+            let mut response = answer::json(StatusCode::OK, Vec::new());
+            *response.body_mut() = Body::whole(kept.body);
+            response
+        };
+        let cache = HeaderValue::from_str(&format!("public, max-age={MAX_AGE_SECONDS}"));
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, cache.expect("digits and ASCII make a header value"));
+        headers.insert(ETAG, kept.etag);
+        headers.insert(LAST_MODIFIED, self.since.clone());
+        readable_by_pages(response)
+    }
+
+    fn kept(&self, agent: &Arc<ServedAgent>, form: Form, base: &BaseUrl) -> Kept {
+        let key = CardKey { agent: agent.name.clone(), form, base: base.clone() };
+        if let Some(kept) = self.kept.lock().get(&key) {
+            return kept.clone();
+        }
+        let card = card::build(agent, &self.agents, &self.config, base);
+        let body = encode(&card, form, &base.legacy_url(&agent.name));
+        let kept = Kept { etag: etag(&body), body: Bytes::from(body) };
+        let mut table = self.kept.lock();
+        if table.len() >= MAX_KEPT {
+            table.clear();
+        }
+        table.insert(key, kept.clone());
+        kept
+    }
+}
+
+fn encode(card: &AgentCard, form: Form, legacy_url: &str) -> Vec<u8> {
+    let pure = || serde_json::to_vec(card).expect("a card has a JSON form");
+    match form {
+        Form::V1 => pure(),
+        Form::Merged => v0_3::write_merged_card(card).unwrap_or_else(pure),
+        Form::Legacy => openfang::write_card(card, legacy_url),
+    }
+}
+
+/// Weak, from the content: two replicas with the same configuration give the same tag.
+fn etag(body: &[u8]) -> HeaderValue {
+    use std::fmt::Write as _;
+    let mut tag = "W/\"".to_owned();
+    for byte in &Sha256::digest(body)[..16] {
+        let _ = write!(tag, "{byte:02x}");
+    }
+    tag.push('"');
+    HeaderValue::from_str(&tag).expect("hexadecimal digits and quotes make a header value")
+}
+
+/// Weak comparison with a list of tags (RFC 9110 section 13.1.2).
+fn matches(tags: &str, etag: &HeaderValue) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let ours = opaque(etag.to_str().unwrap_or_default());
+    tags.split(',').any(|tag| tag.trim() == "*" || opaque(tag) == ours)
+}
+
+/// Cards are public: pages of any origin may read them.
+fn readable_by_pages(mut response: HttpResponse) -> HttpResponse {
+    response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_compared_weakly() {
+        let tag = etag(b"x");
+        let text = tag.to_str().unwrap();
+        assert!(matches(text, &tag) && matches(&text[2..], &tag) && matches("*", &tag));
+        assert!(matches(&format!("\"a\", {text}"), &tag) && !matches("\"a\"", &tag));
+    }
+}

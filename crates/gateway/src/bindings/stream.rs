@@ -1,0 +1,82 @@
+//! A subscription as server-sent events: frames in the caller's dialect, heartbeats in silence.
+
+use bytes::Bytes;
+use futures_util::stream::unfold;
+use http::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use nuncio_wire::bindings::jsonrpc::{self, RequestId};
+use nuncio_wire::bindings::sse;
+use nuncio_wire::dialects::Dialect;
+use nuncio_wire::{Message, StreamResponse};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::jsonrpc::version_of;
+use crate::serve::{Body, HttpResponse};
+use crate::tasks::{LiveEvent, Subscription};
+
+/// A comment is sent after this much silence, so that proxies keep the connection.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
+/// Events that lie ready are sent in one piece up to this size, 64 KiB.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// How the frames of one stream are written.
+pub(super) struct Frames {
+    /// Repeated in every frame.
+    pub(super) id: RequestId,
+    /// The dialect of the frames.
+    pub(super) dialect: Dialect,
+}
+
+impl Frames {
+    fn write(&self, subscription: &Subscription, event: &LiveEvent, last: bool, out: &mut Vec<u8>) {
+        sse::write_frame(Some(subscription.id_of(event)), out, |out| {
+            jsonrpc::write_result(&self.id, out, |out| {
+                self.dialect.write_stored_event(&event.payload, last, out);
+            });
+        });
+    }
+}
+
+/// The answer that streams a task's events.
+pub(super) fn events(subscription: Subscription, frames: Frames) -> HttpResponse {
+    let dialect = frames.dialect;
+    let pieces = unfold((subscription, frames), |(mut subscription, frames)| async move {
+        let mut piece = Vec::with_capacity(1024);
+        match tokio::time::timeout(HEARTBEAT_INTERVAL, subscription.next()).await {
+            Err(_) => piece.extend_from_slice(sse::HEARTBEAT),
+            Ok(None) => return None,
+            Ok(Some((event, last))) => {
+                frames.write(&subscription, &event, last, &mut piece);
+                while subscription.has_ready() && piece.len() < PIECE_BYTES {
+                    let Some((event, last)) = subscription.next().await else { break };
+                    frames.write(&subscription, &event, last, &mut piece);
+                }
+            }
+        }
+        Some((Bytes::from(piece), (subscription, frames)))
+    });
+    response(Body::stream(pieces), dialect)
+}
+
+/// The answer that streams one message (specification 3.1.2).
+pub(super) fn message(message: &Arc<Message>, frames: &Frames) -> HttpResponse {
+    let event = StreamResponse::Message(Message::clone(message));
+    let mut frame = Vec::new();
+    sse::write_frame(None, &mut frame, |out| {
+        jsonrpc::write_result(&frames.id, out, |out| frames.dialect.write_event(&event, true, out));
+    });
+    response(Body::whole(frame), frames.dialect)
+}
+
+fn response(body: Body, dialect: Dialect) -> HttpResponse {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Proxies that buffer answers would hold events back.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    headers.insert(super::answer::A2A_VERSION, version_of(dialect));
+    response
+}

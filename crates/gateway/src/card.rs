@@ -1,0 +1,140 @@
+//! What an agent says of itself: its card, from its configuration and the address it is asked at.
+//!
+//! Addresses come from `server.public_url`; without one from the socket the reader came in by,
+//! which it can reach, and never from what a request says.
+
+use nuncio_wire::{
+    AgentCapabilities, AgentCard, AgentInterface, AgentProvider, AgentSkill,
+    HttpAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList,
+};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::agents::{Agents, ServedAgent};
+use crate::config::{AgentConfig, Config, SkillConfig};
+
+/// Where the gateway is reached, without a slash at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BaseUrl(Arc<str>);
+
+impl BaseUrl {
+    /// The public URL, else the address `at`.
+    #[must_use]
+    pub fn of(config: &Config, at: SocketAddr) -> Self {
+        match &config.server.public_url {
+            Some(url) => Self(url.as_str().trim_end_matches('/').into()),
+            None => Self(format!("http://{at}").into()),
+        }
+    }
+
+    /// Where an agent takes JSON-RPC; the default one at the root.
+    #[must_use]
+    pub fn agent_url(&self, name: &str, is_default: bool) -> String {
+        if is_default { format!("{}/", self.0) } else { format!("{}/agents/{name}", self.0) }
+    }
+
+    /// Where an agent takes the 2025-04 dialect.
+    #[must_use]
+    pub fn legacy_url(&self, name: &str) -> String {
+        format!("{}/legacy/{name}", self.0)
+    }
+}
+
+/// The card of `agent` (specification 4.4.1). No required member is left empty.
+#[must_use]
+pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) -> AgentCard {
+    let settings = &agent.config;
+    let is_default = agents.default_agent().is_some_and(|default| default.name == agent.name);
+    let name = settings.name.clone().unwrap_or_else(|| agent.name.to_string());
+    let description =
+        settings.description.clone().unwrap_or_else(|| format!("The agent '{name}'."));
+    let mut card = AgentCard {
+        supported_interfaces: interfaces(&base.agent_url(&agent.name, is_default), config),
+        provider: settings.provider.as_ref().map(|provider| AgentProvider {
+            url: provider.url.as_str().to_owned(),
+            organization: provider.organization.clone(),
+        }),
+        version: settings.version.clone(),
+        documentation_url: settings.documentation_url.as_ref().map(|url| url.as_str().to_owned()),
+        capabilities: AgentCapabilities {
+            streaming: Some(settings.capabilities.streaming),
+            push_notifications: Some(settings.capabilities.push_notifications),
+            extensions: Vec::new(),
+            extended_agent_card: Some(false),
+        },
+        default_input_modes: settings.input_modes.clone(),
+        default_output_modes: settings.output_modes.clone(),
+        skills: skills(settings, &name, &description),
+        icon_url: settings.icon_url.as_ref().map(|url| url.as_str().to_owned()),
+        name,
+        description,
+        ..AgentCard::default()
+    };
+    if config.has_credentials() {
+        require_bearer(&mut card);
+    }
+    card
+}
+
+fn interfaces(url: &str, config: &Config) -> Vec<AgentInterface> {
+    let jsonrpc = |version: &str| AgentInterface {
+        url: url.to_owned(),
+        protocol_binding: "JSONRPC".to_owned(),
+        tenant: None,
+        protocol_version: version.to_owned(),
+    };
+    let mut interfaces = vec![jsonrpc("1.0")];
+    if config.compat.v0_3 {
+        interfaces.push(jsonrpc("0.3"));
+    }
+    interfaces
+}
+
+/// The configured skills; without any, one that is the agent itself.
+fn skills(settings: &AgentConfig, name: &str, description: &str) -> Vec<AgentSkill> {
+    if settings.skills.is_empty() {
+        return vec![AgentSkill {
+            id: "general".to_owned(),
+            name: name.to_owned(),
+            description: description.to_owned(),
+            tags: vec!["general".to_owned()],
+            ..AgentSkill::default()
+        }];
+    }
+    settings.skills.iter().map(skill).collect()
+}
+
+fn skill(configured: &SkillConfig) -> AgentSkill {
+    let or_name = |text: &str| if text.is_empty() { configured.name.clone() } else { text.to_owned() };
+    AgentSkill {
+        id: configured.id.clone(),
+        name: configured.name.clone(),
+        description: or_name(&configured.description),
+        tags: if configured.tags.is_empty() {
+            vec![configured.id.clone()]
+        } else {
+            configured.tags.clone()
+        },
+        examples: configured.examples.clone(),
+        input_modes: configured.input_modes.clone(),
+        output_modes: configured.output_modes.clone(),
+        security_requirements: Vec::new(),
+    }
+}
+
+fn require_bearer(card: &mut AgentCard) {
+    const NAME: &str = "bearer";
+    let scheme = HttpAuthSecurityScheme {
+        description: "A token given out by this agent's operator.".to_owned(),
+        scheme: "Bearer".to_owned(),
+        bearer_format: String::new(),
+    };
+    card.security_schemes = BTreeMap::from([(
+        NAME.to_owned(),
+        SecurityScheme::HttpAuthSecurityScheme(scheme),
+    )]);
+    card.security_requirements = vec![SecurityRequirement {
+        schemes: BTreeMap::from([(NAME.to_owned(), StringList::default())]),
+    }];
+}

@@ -1,0 +1,191 @@
+//! A running gateway: started from a configuration, stopped with grace.
+
+use nuncio_store::{Store, StoreError};
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::agents::Agents;
+use crate::bindings::cards::Cards;
+use crate::card::BaseUrl;
+use crate::config::{Config, StoreUrl};
+use crate::operations::Operations;
+use crate::security::HostCheck;
+use crate::serve::control::{ControlDesk, ControlSocket};
+use crate::serve::listen::{ConnectionBounds, accept_loop, bind};
+use crate::serve::service::Service;
+use crate::tasks::Engine;
+
+/// Pause between two looks for tasks that are past their retention.
+const RETENTION_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Why a gateway does not start, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address cannot be taken.
+    #[error("cannot listen on {address}: {why}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The cause with its remedy.
+        why: String,
+    },
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An agent cannot be served.
+    #[error("{0}")]
+    Agent(String),
+    /// The data directory cannot hold the control socket.
+    #[error("cannot make the control socket in {path}: {error}")]
+    ControlSocket {
+        /// The data directory.
+        path: String,
+        /// The cause.
+        error: io::Error,
+    },
+}
+
+/// A gateway that serves.
+pub struct Gateway {
+    addresses: Vec<SocketAddr>,
+    engine: Arc<Engine>,
+    store: Arc<dyn Store>,
+    connections: TaskTracker,
+    stopping: CancellationToken,
+}
+
+impl Gateway {
+    /// Opens the store, recovers its tasks and starts to listen. Secrets in `config` have been
+    /// resolved; relative paths of the store are taken from `data_dir`.
+    pub async fn start(config: Arc<Config>, data_dir: &Path) -> Result<Self, StartError> {
+        let mut listeners = Vec::new();
+        for address in &config.server.listen {
+            listeners.push(bind(*address).map_err(|error| cannot_listen(*address, &error))?);
+        }
+        let addresses: Vec<SocketAddr> =
+            listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+        let agents = Arc::new(Agents::start(&config, data_dir).map_err(StartError::Agent)?);
+        let store = open_store(&config, data_dir).await?;
+        let engine = Engine::new(store.clone(), agents.clone());
+        let recovered = engine.recover().await?;
+        tracing::info!(?recovered, "store opened");
+
+        let operations = Arc::new(Operations::new(engine.clone(), agents.clone(), config.clone()));
+        let cards = Cards::new(agents, config.clone());
+        let hosts = HostCheck::new(&config.server, &addresses);
+        let service = Service::new(operations.clone(), cards, hosts);
+        let bounds = ConnectionBounds::new(
+            config.server.max_connections,
+            config.server.max_connections_per_address,
+        );
+        let (connections, stopping) = (TaskTracker::new(), CancellationToken::new());
+        let control = ControlSocket::bind(data_dir).map_err(|error| StartError::ControlSocket {
+            path: data_dir.display().to_string(),
+            error,
+        })?;
+        if let Some(first) = addresses.first() {
+            let desk = Arc::new(ControlDesk {
+                operations,
+                service: service.clone(),
+                at: *first,
+                base: BaseUrl::of(&config, *first),
+            });
+            let serving = control.serve(desk, connections.clone(), stopping.clone());
+            connections.spawn(serving);
+        }
+        for listener in listeners {
+            let (service, bounds) = (service.clone(), bounds.clone());
+            let (tracked, stopping) = (connections.clone(), stopping.clone());
+            connections.spawn(accept_loop(listener, service, bounds, tracked, stopping));
+        }
+        connections.spawn(keep_retention(store.clone(), stopping.clone()));
+        Ok(Self { addresses, engine, store, connections, stopping })
+    }
+
+    /// Where it listens, with the ports the system chose.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Stops: no new connections, running requests and turns get `grace`, the store ends cleanly.
+    pub async fn shutdown(self, grace: Duration) {
+        self.stopping.cancel();
+        self.engine.shut_down(grace).await;
+        self.connections.close();
+        // Streams of tasks that wait for their caller have no end of their own.
+        let _ = tokio::time::timeout(LAST_WORDS, self.connections.wait()).await;
+        if let Err(error) = self.store.close().await {
+            tracing::error!(%error, "the store did not end cleanly");
+        }
+    }
+}
+
+/// How long answers may take to leave after the last turn ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+async fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<dyn Store>, StoreError> {
+    let settings = &config.store;
+    Ok(match &settings.url {
+        StoreUrl::Memory => Arc::new(nuncio_store::MemoryStore::new(nuncio_store::MemoryOptions {
+            max_tasks: settings.max_tasks,
+        })),
+        StoreUrl::Sqlite(path) => {
+            let options = nuncio_store::SqliteOptions {
+                max_finished_tasks: settings.max_finished_tasks as u64,
+                retention_days: settings.retention_days,
+                ..nuncio_store::SqliteOptions::default()
+            };
+            let path = data_dir.join(path);
+            let opened = tokio::task::spawn_blocking(move || {
+                nuncio_store::SqliteStore::open(&path, options)
+            });
+            let store = opened.await.map_err(|error| StoreError::Open(error.to_string()))??;
+            Arc::new(store)
+        }
+    })
+}
+
+/// Deletes what is past its retention, a little at a time.
+async fn keep_retention(store: Arc<dyn Store>, stopping: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stopping.cancelled() => return,
+            () = tokio::time::sleep(RETENTION_INTERVAL) => {}
+        }
+        loop {
+            match store.enforce_retention().await {
+                Ok(0) => break,
+                Ok(deleted) => tracing::debug!(deleted, "tasks past their retention"),
+                Err(error) => {
+                    tracing::warn!(%error, "retention waits");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> StartError {
+    let why = match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "port {} is in use, perhaps by another nuncio; stop it or choose another port with --listen {}:0",
+            address.port(),
+            address.ip()
+        ),
+        io::ErrorKind::PermissionDenied => format!(
+            "the system does not allow port {}; choose one above 1023 with --listen",
+            address.port()
+        ),
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; choose one it has with --listen".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    StartError::Listen { address, why }
+}

@@ -1,0 +1,181 @@
+//! Credentials of a request: Bearer, `X-API-Key`, or Basic with the token as password.
+//!
+//! Tokens are kept as SHA-256 and compared without an early end; no token is ever logged.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use nuncio_wire::{A2aError, ErrorKind};
+use sha2::{Digest as _, Sha256};
+use std::net::IpAddr;
+use subtle::{Choice, ConstantTimeEq as _};
+
+use super::caller::Caller;
+use crate::config::SecurityConfig;
+
+/// Longest credential that is looked at, 8 KiB: what is longer was never issued.
+const MAX_CREDENTIAL_BYTES: usize = 8 * 1024;
+
+/// Checks credentials against the configured tokens.
+#[derive(Debug)]
+pub struct Authenticator {
+    tokens: Vec<Token>,
+    trusted: Vec<String>,
+}
+
+struct Token {
+    digest: [u8; 32],
+    /// `None`: the shared token, whose bearers are told apart by address.
+    peer: Option<String>,
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Token").field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+/// Why a request is not served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// No credential, or one that is not known: 401.
+    Unauthenticated(A2aError),
+    /// A known peer that is not trusted: 403.
+    Untrusted(A2aError),
+}
+
+impl Authenticator {
+    /// The tokens of this configuration, whose secrets have been resolved.
+    #[must_use]
+    pub fn new(config: &SecurityConfig) -> Self {
+        let digest = |text: &str| Sha256::digest(text.as_bytes()).into();
+        let mut tokens: Vec<Token> = Vec::new();
+        for (peer, reference) in &config.peer_tokens {
+            if let Some(secret) = reference.secret() {
+                tokens.push(Token { digest: digest(secret.expose()), peer: Some(peer.clone()) });
+            }
+        }
+        if let Some(secret) = config.bearer_token.as_ref().and_then(|reference| reference.secret()) {
+            tokens.push(Token { digest: digest(secret.expose()), peer: None });
+        }
+        Self { tokens, trusted: config.trusted_peers.clone() }
+    }
+
+    /// Who sent this head from `address`.
+    pub fn caller(&self, headers: &HeaderMap, address: IpAddr) -> Result<Caller, Denied> {
+        if self.tokens.is_empty() {
+            return Ok(Caller::address(address));
+        }
+        let presented = presented(headers).ok_or_else(|| {
+            unauthenticated("This agent needs a credential: send Authorization: Bearer TOKEN.")
+        })?;
+        let token = self.find(&presented).ok_or_else(|| {
+            unauthenticated("The credential is not known to this agent; ask its operator for one.")
+        })?;
+        let Some(peer) = &token.peer else { return Ok(Caller::address(address)) };
+        if !self.trusted.is_empty() && !self.trusted.contains(peer) {
+            let text = format!("Peer '{peer}' is not trusted here; ask the operator to add it to trusted_peers.");
+            return Err(Denied::Untrusted(A2aError::new(ErrorKind::PermissionDenied, text)));
+        }
+        Ok(Caller::peer(peer))
+    }
+
+    /// Compares with every token, so that the time taken says nothing about which was close.
+    fn find(&self, presented: &[u8]) -> Option<&Token> {
+        let digest: [u8; 32] = Sha256::digest(presented).into();
+        let mut found = None;
+        for token in &self.tokens {
+            let equal: Choice = token.digest.ct_eq(&digest);
+            if bool::from(equal) {
+                found = Some(token);
+            }
+        }
+        found
+    }
+}
+
+fn unauthenticated(text: &'static str) -> Denied {
+    Denied::Unauthenticated(A2aError::new(ErrorKind::Unauthenticated, text))
+}
+
+/// The token in the head, wherever it stands.
+fn presented(headers: &HeaderMap) -> Option<Vec<u8>> {
+    if let Some(value) = headers.get(AUTHORIZATION) {
+        let (scheme, rest) = value.to_str().ok()?.split_once(' ')?;
+        let rest = rest.trim();
+        let token = if scheme.eq_ignore_ascii_case("bearer") {
+            rest.as_bytes().to_vec()
+        } else if scheme.eq_ignore_ascii_case("basic") {
+            let pair = STANDARD.decode(rest).ok()?;
+            let colon = memchr::memchr(b':', &pair)?;
+            pair[colon + 1..].to_vec()
+        } else {
+            return None;
+        };
+        return Some(token).filter(|token| is_plausible(token));
+    }
+    let key = headers.get("x-api-key")?.as_bytes().to_vec();
+    Some(key).filter(|token| is_plausible(token))
+}
+
+fn is_plausible(token: &[u8]) -> bool {
+    !token.is_empty() && token.len() <= MAX_CREDENTIAL_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Secret, SecretRef};
+    use std::net::Ipv4Addr;
+
+    const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    fn authenticator(trusted: &[&str]) -> Authenticator {
+        let token = |text: &str| SecretRef::given(Secret::new(text), "test");
+        let mut config = SecurityConfig::default();
+        config.peer_tokens.insert("alice".to_owned(), token("alice-token"));
+        config.peer_tokens.insert("bob".to_owned(), token("bob-token"));
+        config.bearer_token = Some(token("shared-token"));
+        config.trusted_peers = trusted.iter().map(|name| (*name).to_owned()).collect();
+        Authenticator::new(&config)
+    }
+
+    fn head(name: &'static str, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())])
+    }
+
+    #[test]
+    fn a_token_names_its_peer_in_every_form_it_may_be_sent() {
+        let basic = format!("Basic {}", STANDARD.encode("any:alice-token"));
+        for (name, value) in [
+            ("authorization", "Bearer alice-token"),
+            ("authorization", "bearer alice-token"),
+            ("authorization", basic.as_str()),
+            ("x-api-key", "alice-token"),
+        ] {
+            let caller = authenticator(&[]).caller(&head(name, value), HOME);
+            assert_eq!(caller, Ok(Caller::peer("alice")), "{value}");
+        }
+        let shared = authenticator(&[]).caller(&head("authorization", "Bearer shared-token"), HOME);
+        assert_eq!(&*shared.unwrap().owner, "ip:127.0.0.1");
+    }
+
+    #[test]
+    fn what_is_no_known_token_is_nobody() {
+        for value in ["Bearer ", "Bearer wrong", "alice-token", "Digest alice-token", "Basic !"] {
+            let denied = authenticator(&[]).caller(&head("authorization", value), HOME);
+            assert!(matches!(denied, Err(Denied::Unauthenticated(_))), "{value}");
+        }
+        let denied = authenticator(&[]).caller(&HeaderMap::new(), HOME);
+        assert!(matches!(denied, Err(Denied::Unauthenticated(_))));
+    }
+
+    #[test]
+    fn a_list_of_trusted_peers_keeps_the_others_out() {
+        let head = |token: &str| head("authorization", &format!("Bearer {token}"));
+        let gate = authenticator(&["alice"]);
+        assert_eq!(gate.caller(&head("alice-token"), HOME), Ok(Caller::peer("alice")));
+        assert!(matches!(gate.caller(&head("bob-token"), HOME), Err(Denied::Untrusted(_))));
+    }
+}

@@ -1,0 +1,131 @@
+//! One connection from its first byte to its close: HTTP/1.1, or HTTP/2 with prior knowledge.
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+use super::limits::{MAX_HEAD_BYTES, MAX_HEADERS, MAX_HTTP2_HEADER_LIST, MAX_HTTP2_STREAMS};
+use super::service::{Peer, Service};
+use super::socket_guard::{ConnectionPhase, Patience, SocketGuard};
+
+/// First bytes of every HTTP/2 connection with prior knowledge (RFC 9113 section 3.4).
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0";
+/// HTTP/2 connections are pinged this often, so that a dead peer is noticed.
+const HTTP2_PING: Duration = Duration::from_secs(30);
+
+/// Serves `socket` until the peer is done or `stopping` fires and the running requests are over.
+pub(super) async fn serve(
+    socket: TcpStream,
+    from: SocketAddr,
+    service: Arc<Service>,
+    stopping: CancellationToken,
+) {
+    let patience = service.patience();
+    // Without it each small frame of a stream waits for the peer's delayed acknowledgement.
+    let prepared = socket.set_nodelay(true).and_then(|()| socket.local_addr());
+    let Ok(at) = prepared else { return };
+    let http2 = tokio::time::timeout(patience.head, speaks_http2(&socket));
+    let Ok(Ok(http2)) = http2.await else { return };
+    let peer = Peer { from, at };
+    let served = if http2 {
+        serve_http2(socket, peer, service, stopping).await
+    } else {
+        serve_http1(socket, peer, service, stopping, patience).await
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, %from, "connection closed");
+    }
+}
+
+/// Looks at the first bytes without taking them.
+async fn speaks_http2(socket: &TcpStream) -> io::Result<bool> {
+    let mut start = [0; HTTP2_PREFACE.len()];
+    let mut seen = 0;
+    loop {
+        let length = socket.peek(&mut start).await?;
+        let matches = start[..length] == HTTP2_PREFACE[..length];
+        if !matches || length == start.len() || length == 0 {
+            return Ok(matches && length > 0);
+        }
+        // `peek` returns at once while the same bytes lie there; the rest is on its way.
+        if length == seen {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        seen = length;
+    }
+}
+
+async fn serve_http1(
+    socket: TcpStream,
+    peer: Peer,
+    service: Arc<Service>,
+    stopping: CancellationToken,
+    patience: Patience,
+) -> hyper::Result<()> {
+    let phase = ConnectionPhase::default();
+    let guarded = TokioIo::new(SocketGuard::new(socket, phase.clone(), patience));
+    let serve_one = service_fn(move |request| {
+        let (service, phase) = (service.clone(), phase.clone());
+        phase.serving();
+        async move {
+            let served = Served(phase);
+            let response = service.serve(peer, request).await;
+            Ok::<_, Infallible>(response.map(|body| body.holding(served)))
+        }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        // The guard does it, without a timer per request.
+        .header_read_timeout(None)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .pipeline_flush(true)
+        .serve_connection(guarded, serve_one);
+    tokio::pin!(connection);
+    tokio::select! {
+        served = &mut connection => return served,
+        () = stopping.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+/// From its drop on the connection waits for the next request.
+struct Served(ConnectionPhase);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.idle();
+    }
+}
+
+async fn serve_http2(
+    socket: TcpStream,
+    peer: Peer,
+    service: Arc<Service>,
+    stopping: CancellationToken,
+) -> hyper::Result<()> {
+    let serve_one = service_fn(move |request| {
+        let service = service.clone();
+        async move { Ok::<_, Infallible>(service.serve(peer, request).await) }
+    });
+    let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_header_list_size(MAX_HTTP2_HEADER_LIST)
+        .max_concurrent_streams(MAX_HTTP2_STREAMS)
+        .keep_alive_interval(HTTP2_PING)
+        .serve_connection(TokioIo::new(socket), serve_one);
+    tokio::pin!(connection);
+    tokio::select! {
+        served = &mut connection => return served,
+        () = stopping.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}

@@ -1,0 +1,21 @@
+//! The listener: sockets, connections, heads, bodies, paths. Knows HTTP and nothing of tasks.
+//!
+//! `listen` accepts, `connection` serves one socket, `service` takes one request through the
+//! layers (head, host, route, identity, body) to its binding, `control` does so for the operator's
+//! Unix socket, `routes` is the table of paths.
+
+mod body;
+mod connection;
+pub mod control;
+mod head;
+mod limits;
+pub mod listen;
+mod read_body;
+mod routes;
+pub mod service;
+mod socket_guard;
+
+pub use body::Body;
+
+/// An answer on its way out.
+pub type HttpResponse = http::Response<Body>;
