@@ -3,7 +3,7 @@
 use nuncio_wire::TaskState;
 
 /// A store could not do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Disk full, I/O error, database gone. Nothing was changed; the same call may succeed later.
     #[error("the store cannot be written or read now: {0}")]

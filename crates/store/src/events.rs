@@ -25,6 +25,15 @@ pub struct Append {
 }
 
 impl Append {
+    /// How many bytes of JSON the changes bring.
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes = |change: &Change| match change {
+            Change::Status { event, .. } | Change::Artifact { event, .. } => event.len(),
+            Change::Message { message } => message.len(),
+        };
+        self.changes.iter().map(bytes).sum()
+    }
+
     /// Refuses what no engine should ask for, before anything is touched: a change after a final
     /// state, a range outside its event.
     pub(crate) fn check(&self) -> Result<(), StoreError> {

@@ -4,9 +4,12 @@
 //! next, that is the gateway's engine. One conformance suite (`tests/it`) holds every
 //! implementation to the same promise. Read [`tasks`] and [`events`] for the model.
 
+mod clock;
 mod error;
 pub mod events;
 mod memory;
+mod open;
+mod sqlite;
 pub mod tasks;
 
 use async_trait::async_trait;
@@ -14,6 +17,8 @@ use async_trait::async_trait;
 pub use error::StoreError;
 pub use events::{Append, Change, Durability, StoredEvent};
 pub use memory::{MemoryOptions, MemoryStore};
+pub use open::{StoreOptions, open};
+pub use sqlite::{SqliteOptions, SqliteStore};
 pub use tasks::{
     Created, Cursor, Include, ListQuery, NewTask, Page, Repeat, Segment, TaskRecord, Visibility,
 };
@@ -71,12 +76,17 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError>;
 
-    /// Every task that is not in a final state, oldest first: for recovery at start.
+    /// Every task that is not in a final state, oldest first, with its whole history and without
+    /// its artifacts: for recovery at start.
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError>;
 
-    /// Deletes finished tasks beyond the store's retention, a bounded batch per call; returns how
-    /// many went. Call again until it returns 0.
+    /// Deletes finished tasks beyond the store's retention and idempotency keys that have expired,
+    /// a bounded batch per call; returns how many went. Call again until it returns 0.
     async fn enforce_retention(&self) -> Result<usize, StoreError>;
+
+    /// Deletes a task nobody was told of: its turn ended in a direct answer instead. A task that is
+    /// not there is fine.
+    async fn discard_task(&self, id: &str) -> Result<(), StoreError>;
 
     /// Ends cleanly: everything is synced and the epoch stays for the next start.
     async fn close(&self) -> Result<(), StoreError>;

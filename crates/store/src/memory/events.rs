@@ -47,6 +47,9 @@ impl MemoryStore {
             .any(|change| matches!(change, Change::Status { .. }));
         let mut sends = status.then(|| self.sends.lock(task.send_hash));
         let mut progress = task.progress.lock();
+        if progress.gone {
+            return Err(StoreError::NotFound);
+        }
         if progress.version != append.version
             || progress.lease_epoch != append.lease_epoch
             || progress.state.is_terminal()
@@ -173,7 +176,8 @@ impl Log {
     }
 
     fn after(&self, after: u64, limit: usize) -> Vec<StoredEvent> {
-        let first = usize::try_from((after + 1).saturating_sub(FIRST_EVENT)).unwrap_or(usize::MAX);
+        let first = usize::try_from(after.saturating_add(1).saturating_sub(FIRST_EVENT))
+            .unwrap_or(usize::MAX);
         let events = self.events.iter().enumerate().skip(first).take(limit);
         let read = |(place, event): (usize, &Logged)| StoredEvent {
             version: place as u64 + FIRST_EVENT,

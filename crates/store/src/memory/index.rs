@@ -50,6 +50,14 @@ enum Slot<T> {
 }
 
 impl<T> Slot<T> {
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        let (one, more) = match self {
+            Self::One(entry) => (Some(entry), None),
+            Self::More(entries) => (None, Some(entries.iter())),
+        };
+        one.into_iter().chain(more.into_iter().flatten())
+    }
+
     fn push(&mut self, entry: T) {
         if let Self::More(entries) = self {
             entries.push_back(entry);
@@ -70,20 +78,14 @@ impl<T> Default for Shard<T> {
 }
 
 impl<T> Shard<T> {
-    /// The entry put in first of those that `is` accepts.
-    pub(super) fn first(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&T> {
-        match self.entries.get(&hash)? {
-            Slot::One(entry) => is(entry).then_some(entry),
-            Slot::More(entries) => entries.iter().find(|entry| is(entry)),
-        }
+    /// The entries with this hash, in the order they were put in.
+    pub(super) fn all(&self, hash: u64) -> impl DoubleEndedIterator<Item = &T> {
+        self.entries.get(&hash).into_iter().flat_map(Slot::iter)
     }
 
-    /// The entry put in last of those that `is` accepts.
-    pub(super) fn last(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&T> {
-        match self.entries.get(&hash)? {
-            Slot::One(entry) => is(entry).then_some(entry),
-            Slot::More(entries) => entries.iter().rfind(|entry| is(entry)),
-        }
+    /// The first entry that `is` accepts.
+    pub(super) fn find(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&T> {
+        self.all(hash).find(|entry| is(entry))
     }
 
     /// Puts an entry behind those with the same hash.
@@ -115,15 +117,9 @@ impl<T> Shard<T> {
         }
     }
 
-    /// All entries, in no order.
+    /// Every entry of the shard, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.entries.values().flat_map(|slot| {
-            let (one, more) = match slot {
-                Slot::One(entry) => (Some(entry), None),
-                Slot::More(entries) => (None, Some(entries.iter())),
-            };
-            one.into_iter().chain(more.into_iter().flatten())
-        })
+        self.entries.values().flat_map(Slot::iter)
     }
 }
 
@@ -158,10 +154,9 @@ mod tests {
             shard.insert(7, entry);
         }
         shard.insert(8, "d");
-        assert_eq!(shard.first(7, |_| true), Some(&"a"));
-        assert_eq!(shard.last(7, |_| true), Some(&"c"));
+        assert_eq!(shard.all(7).collect::<Vec<_>>(), [&"a", &"b", &"c"]);
         assert_eq!(shard.remove(7, |entry| *entry == "b"), Some("b"));
-        assert_eq!(shard.first(7, |entry| *entry == "b"), None);
+        assert_eq!(shard.find(7, |entry| *entry == "b"), None);
         assert_eq!(shard.remove(7, |_| true), Some("a"));
         assert_eq!(shard.remove(7, |_| true), Some("c"));
         assert_eq!(shard.remove(7, |_| true), None);

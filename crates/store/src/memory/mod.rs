@@ -141,6 +141,11 @@ impl Store for MemoryStore {
         Ok(0)
     }
 
+    async fn discard_task(&self, id: &str) -> Result<(), StoreError> {
+        self.discard(id);
+        Ok(())
+    }
+
     async fn close(&self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -4,11 +4,11 @@ use nuncio_wire::TaskState;
 use parking_lot::MutexGuard;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::MemoryStore;
 use super::index::Shard;
 use super::tasks::Task;
+use crate::clock::now_millis;
 use crate::{NewTask, Repeat, StoreError};
 
 /// What two sends without a key must have in common, besides agent and owner.
@@ -110,7 +110,7 @@ impl LockedKey<'_> {
     pub(super) fn first_task(&mut self, new: &NewTask) -> Result<Option<String>, StoreError> {
         let key = new.repeat.key.as_deref().unwrap_or_default();
         let is = |used: &UsedKey| used.is(&new.agent, &new.owner, key);
-        let Some(used) = self.shard.first(self.hash, is) else {
+        let Some(used) = self.shard.find(self.hash, is) else {
             return Ok(None);
         };
         if used.expires_millis <= now_millis() {
@@ -131,12 +131,4 @@ impl LockedKey<'_> {
         };
         self.shard.insert(self.hash, used);
     }
-}
-
-/// The time now in milliseconds since the epoch.
-fn now_millis() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

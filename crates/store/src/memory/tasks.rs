@@ -44,6 +44,8 @@ pub(super) struct Progress {
     pub(super) metadata: Option<Bytes>,
     pub(super) history: Vec<Bytes>,
     pub(super) log: Log,
+    /// Whoever set this takes the task out of the store; nothing is appended any more.
+    pub(super) gone: bool,
     /// What a repeat would have to be equal to; gone once the task is finished.
     pub(super) send: Option<Box<Send>>,
 }
@@ -73,7 +75,10 @@ impl MemoryStore {
         }
         let mut sends = self.sends.lock(send_hash);
         if key.is_none()
-            && let Some(first) = sends.first(send_hash, |task| task.has_sent(&new))
+            && let Some(first) = sends
+                .all(send_hash)
+                .filter(|task| task.has_sent(&new))
+                .min_by_key(|task| task.made)
         {
             return Ok(Created::Repeated(first.id.to_string()));
         }
@@ -94,14 +99,14 @@ impl MemoryStore {
         let hash = self.hashing.hash_one(id);
         self.tasks
             .lock(hash)
-            .first(hash, |task| *task.id == *id)
+            .find(hash, |task| *task.id == *id)
             .map(Arc::clone)
     }
 
     pub(super) fn by_alias(&self, alias: &str, visibility: &Visibility) -> Option<String> {
         let hash = self.hashing.hash_one(alias);
         let aliases = self.aliases.lock(hash);
-        let newest = aliases.last(hash, |task| {
+        let newest = aliases.all(hash).rfind(|task| {
             task.alias() == Some(alias) && visibility.covers(&task.agent, &task.owner)
         });
         newest.map(|task| task.id.to_string())
@@ -129,15 +134,30 @@ impl MemoryStore {
             .collect()
     }
 
+    pub(super) fn discard(&self, id: &str) {
+        if let Some(task) = self.find(id)
+            && task.claim_removal()
+        {
+            self.forget(&task);
+            self.held.fetch_sub(1, Relaxed);
+        }
+    }
+
     /// Takes one of the places, if need be that of the task that ended first, which is returned to
     /// be forgotten.
     fn take_place(&self) -> Result<Option<Arc<Task>>, StoreError> {
         if self.held.fetch_add(1, Relaxed) < self.options.max_tasks {
             return Ok(None);
         }
-        let oldest = self.finished.lock().pop();
         self.held.fetch_sub(1, Relaxed);
-        oldest.map(Some).ok_or(StoreError::Full {
+        let mut finished = self.finished.lock();
+        while let Some(oldest) = finished.pop() {
+            // One that was discarded gave its place back already.
+            if oldest.claim_removal() {
+                return Ok(Some(oldest));
+            }
+        }
+        Err(StoreError::Full {
             max: self.options.max_tasks,
         })
     }
@@ -145,7 +165,7 @@ impl MemoryStore {
     fn insert(&self, task: &Arc<Task>) -> Result<(), StoreError> {
         let hash = self.hashing.hash_one(&*task.id);
         let mut tasks = self.tasks.lock(hash);
-        if tasks.first(hash, |other| other.id == task.id).is_some() {
+        if tasks.find(hash, |other| other.id == task.id).is_some() {
             self.held.fetch_sub(1, Relaxed);
             return Err(StoreError::Damaged(format!(
                 "there is a task {} already",
@@ -161,9 +181,10 @@ impl MemoryStore {
         Ok(())
     }
 
-    /// Takes a finished task out of every index.
+    /// Takes a task out of every index.
     fn forget(&self, task: &Arc<Task>) {
         let is = |other: &Arc<Task>| Arc::ptr_eq(other, task);
+        self.sends.lock(task.send_hash).remove(task.send_hash, is);
         let hash = self.hashing.hash_one(&*task.id);
         self.tasks.lock(hash).remove(hash, is);
         if let Some(alias) = task.alias() {
@@ -200,6 +221,7 @@ impl Task {
                 metadata: new.metadata,
                 history: vec![new.message],
                 log: Log::default(),
+                gone: false,
                 send: Some(Box::new(Send::of(new.repeat))),
             }),
         }
@@ -207,6 +229,11 @@ impl Task {
 
     pub(super) fn alias(&self) -> Option<&str> {
         self.labels.as_ref()?.alias.as_deref()
+    }
+
+    /// Whether it is the caller who has to take the task out of the store.
+    fn claim_removal(&self) -> bool {
+        !std::mem::replace(&mut self.progress.lock().gone, true)
     }
 
     fn is_finished(&self) -> bool {

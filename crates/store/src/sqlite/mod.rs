@@ -1,0 +1,166 @@
+//! Tasks in an SQLite file: what was acknowledged survives the process and the loss of power.
+//!
+//! Owns the way a call takes: changes go to the one [`writer`] thread, which commits many at once;
+//! reads go to the [`readers`]. Never holds a connection across an await. Start with [`open`] for
+//! the file and [`schema`] for the tables.
+
+mod error;
+mod events;
+mod list;
+mod open;
+mod readers;
+mod repeats;
+mod retention;
+mod schema;
+mod tasks;
+mod writer;
+
+use async_trait::async_trait;
+use std::path::Path;
+
+use crate::{
+    Append, Created, Include, ListQuery, NewTask, Page, Store, StoreError, StoredEvent, TaskRecord,
+    Visibility,
+};
+use readers::Readers;
+use writer::{Job, Writer};
+
+/// How an [`SqliteStore`] behaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// Most finished tasks that retention leaves, those that ended last. Default 100,000.
+    pub max_finished_tasks: u64,
+    /// Days after which retention deletes a finished task. Default 90.
+    pub retention_days: u32,
+    /// Threads that read. Default 2.
+    pub readers: usize,
+    /// Most bytes of the database file, without its log (which takes some 20 MiB more). At the
+    /// bound new tasks are refused as on a full disk. Default: no bound.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            max_finished_tasks: 100_000,
+            retention_days: 90,
+            readers: 2,
+            max_bytes: None,
+        }
+    }
+}
+
+/// Tasks in an SQLite file.
+///
+/// Dropping it without [`close`](Store::close) finishes what is queued, but counts as an unclean
+/// stop. Both block until the writer has ended, so that the file can be opened again at once.
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+    epoch: u64,
+    options: SqliteOptions,
+}
+
+impl SqliteStore {
+    /// Opens the file, makes it and its directory if they are missing, and brings an older one up
+    /// to date. Blocks: milliseconds, longer after an unclean stop, as the file is checked then.
+    ///
+    /// Errors: [`StoreError::Open`] with the reason and what to do.
+    pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StoreError> {
+        let opened = open::open(path.as_ref(), &options)?;
+        let readers = Readers::start(opened.readers)?;
+        let writer = Writer::start(opened.writer, opened.epoch, opened.lock)?;
+        Ok(Self {
+            writer,
+            readers,
+            epoch: opened.epoch,
+            options,
+        })
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    async fn create_task(&self, task: NewTask) -> Result<Created, StoreError> {
+        self.writer
+            .ask(|answer| Job::Create(Box::new(task), answer))
+            .await
+    }
+
+    async fn append(&self, append: Append) -> Result<u64, StoreError> {
+        append.check()?;
+        self.writer.ask(|answer| Job::Append(append, answer)).await
+    }
+
+    async fn task(
+        &self,
+        id: &str,
+        visibility: &Visibility,
+        include: Include,
+    ) -> Result<Option<TaskRecord>, StoreError> {
+        let (id, visibility) = (id.to_owned(), visibility.clone());
+        self.readers
+            .read(move |db| tasks::read_one(db, &id, &visibility, include))
+            .await
+    }
+
+    async fn task_by_alias(
+        &self,
+        alias: &str,
+        visibility: &Visibility,
+    ) -> Result<Option<String>, StoreError> {
+        let (alias, visibility) = (alias.to_owned(), visibility.clone());
+        self.readers
+            .read(move |db| tasks::by_alias(db, &alias, &visibility))
+            .await
+    }
+
+    async fn list_tasks(&self, query: ListQuery) -> Result<Page, StoreError> {
+        self.readers.read(move |db| list::read(db, &query)).await
+    }
+
+    async fn events(
+        &self,
+        task: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        let task = task.to_owned();
+        self.readers
+            .read(move |db| events::read(db, &task, after, limit))
+            .await
+    }
+
+    async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError> {
+        self.readers.read(tasks::read_unfinished).await
+    }
+
+    async fn enforce_retention(&self) -> Result<usize, StoreError> {
+        let keep = self.options.max_finished_tasks;
+        let surplus = self
+            .readers
+            .read(move |db| retention::surplus(db, keep))
+            .await?;
+        let days = self.options.retention_days;
+        self.writer
+            .ask(|answer| Job::Retire {
+                surplus,
+                days,
+                answer,
+            })
+            .await
+    }
+
+    async fn discard_task(&self, id: &str) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.writer.ask(|answer| Job::Discard { id, answer }).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.writer.ask(Job::Close).await
+    }
+}

@@ -1,0 +1,54 @@
+//! Deletes what need not be kept: old finished tasks, those beyond the count, expired keys.
+
+use rusqlite::{Connection, params};
+
+use crate::StoreError;
+use crate::clock::now_millis;
+
+/// Rows that one call deletes: some milliseconds, in which other writers wait.
+const BATCH: u64 = 128;
+const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// How many finished tasks there are beyond `keep`.
+pub(super) fn surplus(db: &Connection, keep: u64) -> Result<u64, StoreError> {
+    let mut count = db.prepare_cached("SELECT count(*) FROM tasks WHERE open_send IS NULL")?;
+    let finished: u64 = count.query_row((), |row| row.get(0))?;
+    Ok(finished.saturating_sub(keep))
+}
+
+/// Deletes a batch of tasks that are too old or, oldest first, `surplus`, and then of keys that
+/// have expired; returns how many rows went.
+pub(super) fn retire(db: &Connection, surplus: u64, days: u32) -> rusqlite::Result<usize> {
+    let now = now_millis();
+    let oldest = now.saturating_sub(i64::from(days) * MILLIS_PER_DAY);
+    let too_old = db
+        .prepare_cached(
+            "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks \
+             WHERE open_send IS NULL AND status_millis < ?1 ORDER BY status_millis LIMIT ?2)",
+        )?
+        .execute(params![oldest, BATCH])?;
+    // Those that were too old were part of the surplus.
+    let more = surplus.min(BATCH).saturating_sub(too_old as u64);
+    let too_many = db
+        .prepare_cached(
+            "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks \
+             WHERE open_send IS NULL ORDER BY status_millis LIMIT ?1)",
+        )?
+        .execute([more])?;
+    let expired = db
+        .prepare_cached(
+            "DELETE FROM idempotency WHERE (agent, owner, key) IN (SELECT agent, owner, key \
+             FROM idempotency WHERE expires_millis <= ?1 ORDER BY expires_millis LIMIT ?2)",
+        )?
+        .execute(params![now, BATCH])?;
+    Ok(too_old + too_many + expired)
+}
+
+/// Deletes one task and the key that made it.
+pub(super) fn discard(db: &Connection, id: &str) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM idempotency WHERE task_id = ?1")?
+        .execute([id])?;
+    db.prepare_cached("DELETE FROM tasks WHERE id = ?1")?
+        .execute([id])?;
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! One suite that holds every store to the same promise, and what only a file can break.
+//!
+//! Cases stand in [`suite`] and are run over each store by [`on_every_store`]; [`model`] runs
+//! random sequences against a simple model; [`sqlite`] and [`crash`] are about the file.
+
+#![allow(clippy::unwrap_used)] // a test may stop at the first surprise
+
+/// Runs each case over a new store of each kind.
+macro_rules! on_every_store {
+    ($($case:ident),+ $(,)?) => {
+        mod memory {
+            $(#[tokio::test]
+            async fn $case() {
+                super::$case(&crate::stores::TestStore::memory()).await;
+            })+
+        }
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                super::$case(&crate::stores::TestStore::sqlite()).await;
+            })+
+        }
+    };
+}
+
+mod crash;
+mod model;
+mod samples;
+mod sqlite;
+mod stores;
+mod suite;

@@ -1,0 +1,7 @@
+//! What every store must do.
+
+mod append;
+mod create;
+mod list;
+mod repeats;
+mod retention;

@@ -1,0 +1,182 @@
+//! What goes when there is too much, and what stays.
+
+use nuncio_store::{Created, SqliteOptions, Store, StoreError};
+use nuncio_wire::TaskState;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::samples::{append, finished, list, new_task, status, try_read};
+use crate::stores::TestStore;
+
+fn now() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_millis() as i64
+}
+
+async fn ids(store: &dyn Store) -> Vec<String> {
+    let page = store.list_tasks(list(1000)).await.unwrap();
+    let mut ids: Vec<_> = page.tasks.iter().map(|task| task.id.to_string()).collect();
+    ids.sort();
+    ids
+}
+
+async fn retire(store: &dyn Store) -> usize {
+    let mut gone = 0;
+    loop {
+        match store.enforce_retention().await.unwrap() {
+            0 => return gone,
+            more => gone += more,
+        }
+    }
+}
+
+#[tokio::test]
+async fn memory_takes_the_task_that_ended_first() {
+    let store = TestStore::memory_for(3);
+    store.create_task(new_task("live")).await.unwrap();
+    finished(&*store, "b", 2).await;
+    finished(&*store, "a", 1).await;
+    finished(&*store, "c", 3).await;
+    assert_eq!(ids(&*store).await, ["a", "c", "live"]);
+    store.create_task(new_task("d")).await.unwrap();
+    assert_eq!(ids(&*store).await, ["c", "d", "live"]);
+    assert_eq!(store.enforce_retention().await, Ok(0));
+}
+
+#[tokio::test]
+async fn memory_refuses_when_all_are_unfinished() {
+    let store = TestStore::memory_for(2);
+    store.create_task(new_task("a")).await.unwrap();
+    store.create_task(new_task("b")).await.unwrap();
+    assert_eq!(
+        store.create_task(new_task("c")).await,
+        Err(StoreError::Full { max: 2 })
+    );
+    // A repeat needs no place.
+    let mut again = new_task("a2");
+    again.repeat = new_task("a").repeat;
+    assert_eq!(
+        store.create_task(again).await,
+        Ok(Created::Repeated("a".to_owned()))
+    );
+    store
+        .append(append("a", 1, vec![status("a", TaskState::Completed, 9)]))
+        .await
+        .unwrap();
+    store.create_task(new_task("c")).await.unwrap();
+    assert_eq!(ids(&*store).await, ["b", "c"]);
+    // One that was discarded gives its place back once.
+    store
+        .append(append("c", 1, vec![status("c", TaskState::Failed, 9)]))
+        .await
+        .unwrap();
+    store.discard_task("c").await.unwrap();
+    store.create_task(new_task("d")).await.unwrap();
+    assert_eq!(
+        store.create_task(new_task("e")).await,
+        Err(StoreError::Full { max: 2 })
+    );
+}
+
+#[tokio::test]
+async fn memory_forgets_key_and_alias_with_the_task() {
+    let store = TestStore::memory_for(1);
+    let mut new = new_task("a");
+    new.alias = Some("alias".to_owned());
+    new.repeat.key = Some("k".to_owned());
+    store.create_task(new.clone()).await.unwrap();
+    store
+        .append(append("a", 1, vec![status("a", TaskState::Completed, 9)]))
+        .await
+        .unwrap();
+    store.create_task(new_task("b")).await.unwrap();
+    assert_eq!(
+        store
+            .task_by_alias("alias", &Default::default())
+            .await
+            .unwrap(),
+        None
+    );
+    store
+        .append(append("b", 1, vec![status("b", TaskState::Completed, 9)]))
+        .await
+        .unwrap();
+    new.id = "c".into();
+    assert_eq!(store.create_task(new).await.unwrap(), Created::New);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn memory_keeps_its_bound_under_many_writers() {
+    let store = TestStore::memory_for(50);
+    let writers: Vec<_> = (0..8)
+        .map(|writer| {
+            let store = store.shared();
+            tokio::spawn(async move {
+                for number in 0..500 {
+                    finished(&*store, &format!("{writer}-{number}"), number).await;
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    assert_eq!(ids(&*store).await.len(), 50);
+}
+
+#[tokio::test]
+async fn sqlite_keeps_the_newest_and_all_that_is_unfinished() {
+    let options = SqliteOptions {
+        max_finished_tasks: 300,
+        ..SqliteOptions::default()
+    };
+    let store = TestStore::sqlite_with(options);
+    store.create_task(new_task("live")).await.unwrap();
+    let start = now();
+    for number in 0..600 {
+        finished(&*store, &format!("{number:03}"), start + number).await;
+    }
+    assert_eq!(retire(&*store).await, 300);
+    let left = ids(&*store).await;
+    assert_eq!(left.len(), 301);
+    assert_eq!((left[0].as_str(), left[300].as_str()), ("300", "live"));
+    assert!(store.events("000", 0, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn sqlite_deletes_by_age_and_keeps_keys_until_they_expire() {
+    let options = SqliteOptions {
+        retention_days: 2,
+        ..SqliteOptions::default()
+    };
+    let store = TestStore::sqlite_with(options);
+    let day = 24 * 60 * 60 * 1000;
+    for (id, age, key_life) in [
+        ("old", 3 * day, day),
+        ("forgotten", 3 * day, -1),
+        ("new", day, 1),
+    ] {
+        let mut new = new_task(id);
+        new.repeat.key = Some(id.to_owned());
+        new.repeat.key_expires_millis = now() + key_life;
+        store.create_task(new).await.unwrap();
+        let end = status(id, TaskState::Completed, now() - age);
+        store.append(append(id, 1, vec![end])).await.unwrap();
+    }
+    let mut live = new_task("live");
+    live.status_millis = now() - 5 * day;
+    store.create_task(live).await.unwrap();
+    assert!(retire(&*store).await >= 3);
+    assert_eq!(ids(&*store).await, ["live", "new"]);
+    assert!(try_read(&*store, "old").await.is_none());
+    // The work is not done a second time while the key lives.
+    let mut again = new_task("again");
+    again.repeat.key = Some("old".to_owned());
+    assert_eq!(
+        store.create_task(again.clone()).await,
+        Ok(Created::Repeated("old".to_owned()))
+    );
+    again.repeat.key = Some("forgotten".to_owned());
+    assert_eq!(store.create_task(again).await, Ok(Created::New));
+}
