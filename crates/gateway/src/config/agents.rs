@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Duration, WebUrl};
+use crate::agents::command::{BASE_VARIABLES, Environment};
 
 /// Characters of an agent's name: it is a path segment, a tenant and a file name.
 pub const MAX_AGENT_NAME_CHARS: usize = 64;
@@ -195,6 +196,9 @@ pub struct CommandConfig {
     /// How long processes may clean up after SIGTERM, before SIGKILL.
     #[serde(default = "default_kill_grace")]
     pub kill_grace: Duration,
+    /// What the program gets from nuncio's own environment: see [`CommandConfig::inherit`].
+    #[serde(skip)]
+    pub inherited: Environment,
 }
 
 impl CommandConfig {
@@ -210,7 +214,15 @@ impl CommandConfig {
             turn_timeout: DEFAULT_TURN_TIMEOUT,
             max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,
             kill_grace: DEFAULT_KILL_GRACE,
+            inherited: Environment::default(),
         }
+    }
+
+    /// Looks up the variables that the program gets from nuncio's own environment: those every
+    /// program gets, and the ones of `pass_env`.
+    pub fn inherit(&mut self, env: &dyn Fn(&str) -> Option<String>) {
+        let names = BASE_VARIABLES.into_iter().chain(self.pass_env.iter().map(String::as_str));
+        self.inherited = Environment::look_up(names, env);
     }
 }
 

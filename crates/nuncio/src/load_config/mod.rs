@@ -79,6 +79,7 @@ pub(crate) fn load(flags: &Flags, env: Env<'_>) -> Result<Loaded, ConfigErrors> 
     layers.origins.extend(variables.origins);
     layers.apply_flags(flags);
     layers.add_openfang_peers();
+    layers.look_up_program_variables(env);
     layers.check(env)?;
     let mut warnings = variables.warnings;
     warnings.extend(layers.warnings());
@@ -160,6 +161,15 @@ impl Layers {
                 .insert(format!("agents.{name}"), "--agent".to_owned());
         }
         Ok(())
+    }
+
+    /// Programs get a clean environment: only what is chosen here of nuncio's own.
+    fn look_up_program_variables(&mut self, env: Env<'_>) {
+        for agent in self.config.agents.values_mut() {
+            if let BackendConfig::Command(command) = &mut agent.backend {
+                command.inherit(env);
+            }
+        }
     }
 
     fn add_built_in_agent(&mut self) {

@@ -1,0 +1,154 @@
+//! The process group of a program: everything it started, and how all of it ends.
+//!
+//! A process that leaves the group on purpose (`setsid`) is out of reach.
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use std::time::Duration;
+use tokio::process::Child;
+use tokio::time::{sleep, timeout};
+
+/// How often a group that is ending is looked at: no event tells when the last member is gone.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How long killed processes may take to vanish. Killing cannot be refused, so this passes only
+/// where nobody collects orphans or one hangs in the kernel.
+const VANISH_LIMIT: Duration = Duration::from_secs(1);
+
+/// A process group that is killed at the latest when this is dropped.
+#[derive(Debug)]
+pub(super) struct Group {
+    id: Pid,
+    over: bool,
+}
+
+impl Group {
+    /// The group led by `leader`, which was started in a group of its own.
+    ///
+    /// `None` if the leader was waited for already.
+    pub(super) fn led_by(leader: &Child) -> Option<Self> {
+        let id = leader.id().and_then(|id| i32::try_from(id).ok())?;
+        Some(Self {
+            id: Pid::from_raw(id),
+            over: false,
+        })
+    }
+
+    /// Ends all of it: SIGTERM, after `grace` SIGKILL. Returns when it is gone.
+    pub(super) async fn stop(&mut self, leader: &mut Child, grace: Duration) {
+        if self.over {
+            return;
+        }
+        self.signal(Signal::SIGTERM);
+        // A stopped process takes SIGTERM only when it goes on.
+        self.signal(Signal::SIGCONT);
+        if timeout(grace, self.gone(leader)).await.is_err() {
+            self.signal(Signal::SIGKILL);
+            if timeout(VANISH_LIMIT, self.gone(leader)).await.is_err() {
+                tracing::warn!(
+                    group = self.id.as_raw(),
+                    "killed processes have not vanished yet"
+                );
+            }
+        }
+        self.over = true;
+    }
+
+    /// Kills what the leader left behind when it exited. Must follow the wait for the leader at
+    /// once: while a member lives, the group's number cannot be given to anybody else.
+    pub(super) async fn sweep(&mut self) {
+        if self.over {
+            return;
+        }
+        if self.has_members() {
+            self.signal(Signal::SIGKILL);
+            let vanished = async {
+                while self.has_members() {
+                    sleep(LOOK_EVERY).await;
+                }
+            };
+            if timeout(VANISH_LIMIT, vanished).await.is_err() {
+                tracing::warn!(
+                    group = self.id.as_raw(),
+                    "killed processes have not vanished yet"
+                );
+            }
+        }
+        self.over = true;
+    }
+
+    async fn gone(&self, leader: &mut Child) {
+        // An error means that it was collected before.
+        drop(leader.wait().await);
+        while self.has_members() {
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Whether anybody is left, after the leader was waited for.
+    fn has_members(&self) -> bool {
+        // Orphans come to us where nuncio is the first process of a container.
+        let any_of_group = Pid::from_raw(-self.id.as_raw());
+        while let Ok(status) = waitpid(any_of_group, Some(WaitPidFlag::WNOHANG)) {
+            if status == WaitStatus::StillAlive {
+                break;
+            }
+        }
+        killpg(self.id, None) != Err(Errno::ESRCH)
+    }
+
+    /// A group that is gone already needs no signal.
+    fn signal(&self, signal: Signal) {
+        let _ = killpg(self.id, signal);
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.over {
+            self.signal(Signal::SIGKILL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    use tokio::process::Command;
+
+    /// A shell in a group of its own, once it has printed its first line.
+    async fn started(script: &str) -> (Group, Child) {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", script])
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let group = Group::led_by(&child).unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).await.unwrap();
+        assert_eq!(line, "ready\n");
+        (group, child)
+    }
+
+    #[tokio::test]
+    async fn dropping_a_group_kills_it() {
+        let (group, mut child) = started("trap '' TERM; echo ready; sleep 1000").await;
+        drop(group);
+        assert_eq!(child.wait().await.unwrap().signal(), Some(9));
+    }
+
+    #[tokio::test]
+    async fn a_polite_program_may_clean_up() {
+        let (mut group, mut child) =
+            started("trap 'exit 7' TERM; echo ready; sleep 1000 & wait").await;
+        group.stop(&mut child, Duration::from_secs(60)).await;
+        assert_eq!(child.wait().await.unwrap().code(), Some(7));
+    }
+}

@@ -1,0 +1,218 @@
+//! The `command` backend: a program per turn, in a process group and environment of its own.
+//!
+//! The turn's time limit is the engine's: here only `turn.cancel` is obeyed. What a program writes
+//! is streamed with backpressure: it is not read while a commit is waited for. The contract with
+//! programs is in `docs/guides/command-agents.md`. Start with [`Command::run`], then `program`.
+
+mod context_dir;
+mod decode;
+mod environment;
+mod file_name;
+mod group;
+mod jsonl;
+mod message_text;
+mod output;
+mod program;
+mod reply;
+mod scratch;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use context_dir::context_dir_name;
+pub use environment::{BASE_VARIABLES, Environment, MAX_JSON_VARIABLE_BYTES};
+pub use reply::INPUT_REQUIRED_MARKER;
+pub use settings::{
+    CommandSettings, DEFAULT_KILL_GRACE, DEFAULT_MAX_OUTPUT_BYTES, Protocol, check,
+};
+
+use async_trait::async_trait;
+use std::path::Path;
+
+use self::jsonl::Lines;
+use self::output::Output;
+use self::program::{Program, describe};
+use self::reply::{Reply, Said};
+use super::{Agent, Turn, TurnEnd, TurnEvent, TurnEvents};
+use crate::config::CommandConfig;
+use crate::ids;
+
+/// What a caller is told when a program ends well and says nothing.
+const NO_ANSWER: &str = "the agent's program ended without an answer";
+/// Characters of an error id: enough to find one line in a log.
+const ERROR_ID_CHARS: usize = 12;
+
+/// Why a program is not listened to any longer.
+#[derive(Debug)]
+enum Halt {
+    /// The turn is over.
+    Stopped,
+    /// Something is wrong, in words for the caller.
+    Fault(String),
+    /// The program said how the turn ends.
+    Ended(TurnEnd),
+}
+
+/// An agent that is a program.
+#[derive(Debug)]
+pub struct Command {
+    settings: CommandSettings,
+}
+
+impl Command {
+    /// The agent that `config` describes; directories of conversations go below `data_dir`.
+    ///
+    /// The error says why the program cannot be started, and what to do.
+    pub fn new(config: &CommandConfig, data_dir: &Path) -> Result<Self, String> {
+        Self::from_settings(CommandSettings::of(config, data_dir)?)
+    }
+
+    /// The agent with these settings, if its program can be started.
+    pub fn from_settings(settings: CommandSettings) -> Result<Self, String> {
+        check(&settings)?;
+        Ok(Self { settings })
+    }
+
+    async fn text(
+        &self,
+        program: &mut Program,
+        mut output: Output,
+        turn: &Turn,
+        events: &mut TurnEvents,
+    ) -> Result<TurnEnd, Halt> {
+        let mut reply = Reply::new(turn);
+        let status = program.attend(reply.stream(&mut output, events)).await?;
+        if !status.success() {
+            reply.cut_off(events);
+            return Err(Halt::Fault(describe(status)));
+        }
+        let files = self.hand_over_files(program, events).await?;
+        match reply.said(events) {
+            Said::Question(text) if text.is_empty() => Ok(TurnEnd::InputRequired(
+                turn.reply_text("The agent needs more input."),
+            )),
+            Said::Question(text) => Ok(TurnEnd::InputRequired(turn.reply_text(text))),
+            Said::Nothing if files == 0 => Err(Halt::Fault(NO_ANSWER.to_owned())),
+            Said::Nothing | Said::Answer => Ok(TurnEnd::Completed(None)),
+        }
+    }
+
+    async fn jsonl(
+        &self,
+        program: &mut Program,
+        mut output: Output,
+        turn: &Turn,
+        events: &mut TurnEvents,
+    ) -> Result<TurnEnd, Halt> {
+        let mut lines = Lines::new(turn);
+        let end = match program.attend(lines.stream(&mut output, events)).await {
+            Err(Halt::Ended(end)) => {
+                program.see_out(output, self.settings.kill_grace).await;
+                end
+            }
+            Err(halt) => return Err(halt),
+            Ok(status) if !status.success() => return Err(Halt::Fault(describe(status))),
+            Ok(_) => match lines.cut_short.take() {
+                Some(fault) => return Err(Halt::Fault(fault)),
+                None => TurnEnd::Completed(None),
+            },
+        };
+        let takes_files = matches!(end, TurnEnd::Completed(_) | TurnEnd::InputRequired(_));
+        let files = if takes_files {
+            self.hand_over_files(program, events).await?
+        } else {
+            0
+        };
+        match end {
+            TurnEnd::Completed(None) if files == 0 && !lines.gave_artifact => {
+                Err(Halt::Fault(NO_ANSWER.to_owned()))
+            }
+            end => Ok(end),
+        }
+    }
+
+    /// Gives the files the program left as artifacts; says how many there were.
+    async fn hand_over_files(
+        &self,
+        program: &Program,
+        events: &mut TurnEvents,
+    ) -> Result<usize, Halt> {
+        let (scratch, limit) = (program.scratch.clone(), self.settings.max_output_bytes);
+        let collected = tokio::task::spawn_blocking(move || scratch.collect(limit)).await;
+        let lost = || Halt::Fault("the agent's files could not be read".to_owned());
+        let files = collected.map_err(|_| lost())?.map_err(Halt::Fault)?;
+        let count = files.len();
+        files
+            .into_iter()
+            .for_each(|file| events.push(TurnEvent::artifact(file)));
+        Ok(count)
+    }
+}
+
+#[async_trait]
+impl Agent for Command {
+    fn answers_directly(&self) -> bool {
+        self.settings.protocol == Protocol::Jsonl
+    }
+
+    async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {
+        let (mut program, output) = match Program::start(&self.settings, &turn).await {
+            Ok(started) => started,
+            Err(reason) => {
+                let id = error_id();
+                tracing::error!(agent = %turn.agent, task = %turn.task_id, error_id = %id, %reason,
+                    "agent program not started");
+                return failed("the agent's program could not be started", &id);
+            }
+        };
+        let talk = async {
+            match self.settings.protocol {
+                Protocol::Text => self.text(&mut program, output, &turn, events).await,
+                Protocol::Jsonl => self.jsonl(&mut program, output, &turn, events).await,
+            }
+        };
+        let end = tokio::select! {
+            biased;
+            () = turn.cancel.cancelled() => Err(Halt::Stopped),
+            end = talk => end,
+        };
+        let end = conclude(end, &turn, &program.stderr_tail.text());
+        program.stop(self.settings.kill_grace).await;
+        end
+    }
+}
+
+/// The end of a turn, with what the program wrote to its standard error in the log only.
+fn conclude(end: Result<TurnEnd, Halt>, turn: &Turn, stderr: &str) -> TurnEnd {
+    match end {
+        Ok(end) | Err(Halt::Ended(end)) => {
+            if !stderr.is_empty() {
+                tracing::debug!(agent = %turn.agent, task = %turn.task_id, ?stderr,
+                    "agent program wrote to standard error");
+            }
+            end
+        }
+        Err(Halt::Stopped) => TurnEnd::Canceled,
+        Err(Halt::Fault(reason)) => {
+            let id = error_id();
+            tracing::warn!(agent = %turn.agent, task = %turn.task_id, error_id = %id, %reason,
+                ?stderr, "agent program failed");
+            failed(&reason, &id)
+        }
+    }
+}
+
+fn failed(reason: &str, id: &str) -> TurnEnd {
+    TurnEnd::Failed(format!("{reason} (error id {id})"))
+}
+
+/// What joins a failed task with its lines in the log.
+fn error_id() -> String {
+    // The end of the id is its random part.
+    ids::new_id()
+        .chars()
+        .rev()
+        .filter(char::is_ascii_hexdigit)
+        .take(ERROR_ID_CHARS)
+        .collect()
+}

@@ -1,0 +1,306 @@
+//! Text mode, outward: standard output becomes one streamed text, a question, or one JSON value.
+//!
+//! Which of them it is shows in the first bytes, so those are held back until it is decided.
+
+use bytes::BytesMut;
+use nuncio_wire::limits::MAX_USER_JSON_DEPTH;
+use nuncio_wire::{Artifact, Part, PartContent, RawJson};
+use serde::de::IgnoredAny;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+use super::Halt;
+use super::decode::Utf8Pieces;
+use super::output::Output;
+use crate::agents::{Turn, TurnEvent, TurnEvents};
+use crate::ids;
+
+/// How a reply begins that is a question to the caller, in any case.
+pub const INPUT_REQUIRED_MARKER: &str = "[INPUT_REQUIRED]";
+/// Bytes of one chunk at most (64 KiB): what a pipe gives in one piece.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// How long a chunk waits for more: joins the many small writes of a burst, and lets a program
+/// that writes once and ends give one whole artifact; nobody sees the delay.
+const LINGER: Duration = Duration::from_millis(2);
+/// Blank bytes at the beginning after which a reply is taken as text (64 KiB).
+const MAX_HELD_BLANKS: usize = 64 * 1024;
+/// Bytes up to which a reply that looks like JSON is held back to be sent as data (1 MiB).
+const MAX_HELD_JSON: usize = 1024 * 1024;
+
+/// What a reply turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Undecided,
+    /// Begins with the marker.
+    Question,
+    /// Could be one JSON object or array; looked at again when it is this long.
+    Json(usize),
+    Text,
+}
+
+/// The reply as it grows.
+#[derive(Debug)]
+pub(super) struct Reply {
+    kind: Kind,
+    json_wanted: bool,
+    decoder: Utf8Pieces,
+    /// Text that was not emitted yet.
+    held: String,
+    artifact_id: String,
+    started: bool,
+}
+
+/// How a reply ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Nothing, or only blanks.
+    Nothing,
+    /// An answer, which was handed over.
+    Answer,
+    /// A question, without its marker; nothing was handed over.
+    Question(String),
+}
+
+impl Reply {
+    pub(super) fn new(turn: &Turn) -> Self {
+        let modes = &turn.accepted_output_modes;
+        let takes_json = |mode: &String| {
+            matches!(mode.as_str(), "*/*" | "application/*") || mode.starts_with("application/json")
+        };
+        Self {
+            kind: Kind::Undecided,
+            json_wanted: modes.is_empty() || modes.iter().any(takes_json),
+            decoder: Utf8Pieces::default(),
+            held: String::new(),
+            artifact_id: ids::new_id(),
+            started: false,
+        }
+    }
+
+    /// Streams all of the output. Returns when the program wrote its last byte.
+    pub(super) async fn stream(
+        &mut self,
+        output: &mut Output,
+        events: &mut TurnEvents,
+    ) -> Result<(), Halt> {
+        let mut buffer = BytesMut::new();
+        let mut flush_at = None;
+        loop {
+            let flush = async {
+                match flush_at {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let more = tokio::select! {
+                biased;
+                more = output.read(&mut buffer) => Some(more?),
+                () = flush => None,
+            };
+            match more {
+                Some(true) => self.take(&buffer),
+                Some(false) => break,
+                None => self.emit(events).await?,
+            }
+            buffer.clear();
+            if self.held.len() >= CHUNK_BYTES && self.kind == Kind::Text {
+                self.emit(events).await?;
+            }
+            flush_at = match (self.kind == Kind::Text && !self.held.is_empty(), flush_at) {
+                (true, None) => Some(Instant::now() + LINGER),
+                (true, at) => at,
+                (false, _) => None,
+            };
+        }
+        self.decoder.finish(&mut self.held);
+        self.decide(true);
+        Ok(())
+    }
+
+    /// What was said, once the output is over and the program ended well. The last chunk of an
+    /// answer, or its data, is handed over with the end of the turn.
+    pub(super) fn said(mut self, events: &mut TurnEvents) -> Said {
+        match self.kind {
+            Kind::Undecided => Said::Nothing,
+            Kind::Question => Said::Question(after_marker(&self.held)),
+            Kind::Json(_) if let Some(data) = self.data() => {
+                events.push(TurnEvent::artifact(Artifact::new(
+                    self.artifact_id,
+                    vec![data],
+                )));
+                Said::Answer
+            }
+            Kind::Json(_) | Kind::Text => {
+                events.push(self.chunk(true));
+                Said::Answer
+            }
+        }
+    }
+
+    /// Hands over what is still held back of a reply whose program failed: it may say why.
+    pub(super) fn cut_off(mut self, events: &mut TurnEvents) {
+        if self.started || !self.held.trim().is_empty() {
+            events.push(self.chunk(true));
+        }
+    }
+
+    fn data(&self) -> Option<Part> {
+        let data = RawJson::parse(self.held.trim()).ok()?;
+        let mut part = Part::new(PartContent::Data(data));
+        part.media_type = Some("application/json".to_owned());
+        Some(part)
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.decoder.push(bytes, &mut self.held);
+        self.decide(false);
+    }
+
+    fn decide(&mut self, at_end: bool) {
+        let reply = self.held.trim_start();
+        self.kind = match self.kind {
+            Kind::Text | Kind::Question => return,
+            Kind::Json(look_at) if !at_end && self.held.len() < look_at => return,
+            Kind::Undecided if reply.is_empty() => {
+                if self.held.len() > MAX_HELD_BLANKS {
+                    Kind::Text
+                } else {
+                    Kind::Undecided
+                }
+            }
+            Kind::Undecided if begins(reply, INPUT_REQUIRED_MARKER) => Kind::Question,
+            Kind::Undecided if !at_end && begins(INPUT_REQUIRED_MARKER, reply) => Kind::Undecided,
+            _ if self.json_wanted && may_be_json(reply, at_end) => Kind::Json(self.held.len() * 2),
+            _ => Kind::Text,
+        };
+    }
+
+    async fn emit(&mut self, events: &mut TurnEvents) -> Result<(), Halt> {
+        events
+            .emit(self.chunk(false))
+            .await
+            .map_err(|_| Halt::Stopped)
+    }
+
+    fn chunk(&mut self, last_chunk: bool) -> TurnEvent {
+        let text = std::mem::take(&mut self.held);
+        let artifact = Artifact::new(self.artifact_id.clone(), vec![Part::text(text)]);
+        let append = std::mem::replace(&mut self.started, true);
+        TurnEvent::Artifact {
+            artifact,
+            append,
+            last_chunk,
+            metadata: None,
+        }
+    }
+}
+
+/// Whether `text` begins with `start`, in any case.
+fn begins(text: &str, start: &str) -> bool {
+    text.as_bytes()
+        .get(..start.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+}
+
+fn after_marker(reply: &str) -> String {
+    let question = reply
+        .trim_start()
+        .get(INPUT_REQUIRED_MARKER.len()..)
+        .unwrap_or_default();
+    question.trim().to_owned()
+}
+
+/// Whether this is one JSON object or array, or the beginning of one.
+fn may_be_json(reply: &str, at_end: bool) -> bool {
+    if !reply.starts_with(['{', '[']) || reply.len() > MAX_HELD_JSON {
+        return false;
+    }
+    match serde_json::from_str::<IgnoredAny>(reply) {
+        Ok(_) => RawJson::parse(reply.trim()).is_ok_and(|data| data.depth() <= MAX_USER_JSON_DEPTH),
+        Err(error) => !at_end && error.is_eof(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply() -> Reply {
+        Reply {
+            kind: Kind::Undecided,
+            json_wanted: true,
+            decoder: Utf8Pieces::default(),
+            held: String::new(),
+            artifact_id: "a".to_owned(),
+            started: false,
+        }
+    }
+
+    fn read(pieces: &[&str]) -> Reply {
+        let mut reply = reply();
+        for piece in pieces {
+            reply.take(piece.as_bytes());
+        }
+        reply.decide(true);
+        reply
+    }
+
+    #[test]
+    fn a_question_is_known_by_its_marker_in_any_case_and_piece() {
+        for pieces in [
+            ["[INPUT_REQUIRED] Which one?\n", "", ""],
+            [" \n\t[inp", "ut_Req", "uired]Which one?"],
+        ] {
+            let reply = read(&pieces);
+            assert_eq!(reply.kind, Kind::Question, "{pieces:?}");
+            assert_eq!(after_marker(&reply.held), "Which one?");
+        }
+        assert_eq!(read(&["so [INPUT_REQUIRED] x"]).kind, Kind::Text);
+        assert_eq!(read(&["[INPUT"]).kind, Kind::Text);
+    }
+
+    #[test]
+    fn one_json_value_is_data_and_its_spelling_stays() {
+        let reply = read(&[" {\"n\":", "9007199254740993,\"e\":1e400}\n"]);
+        assert!(matches!(reply.kind, Kind::Json(_)));
+        let json = serde_json::to_string(&reply.data().unwrap()).unwrap();
+        assert!(
+            json.starts_with(r#"{"data":{"n":9007199254740993,"e":1e400}"#),
+            "{json}"
+        );
+        let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        for text in [
+            "{\"a\":1}\n{\"a\":2}",
+            "{\"a\":",
+            "[INFO] started",
+            "42",
+            "{} and more",
+            &deep,
+        ] {
+            assert_eq!(read(&[text]).kind, Kind::Text, "{text}");
+        }
+    }
+
+    #[test]
+    fn text_is_let_go_as_soon_as_it_cannot_be_anything_else() {
+        for (text, kind) in [
+            ("[INFO", Kind::Text),
+            ("[INP", Kind::Undecided),
+            ("  ", Kind::Undecided),
+            ("[1, 2", Kind::Json(10)),
+            ("{\"a\":1} x", Kind::Text),
+            ("héllo", Kind::Text),
+            ("[é", Kind::Text),
+        ] {
+            let mut reply = reply();
+            reply.take(text.as_bytes());
+            assert_eq!(reply.kind, kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn blanks_alone_say_nothing() {
+        assert_eq!(read(&["\n", " \n"]).kind, Kind::Undecided);
+        assert_eq!(read(&[]).kind, Kind::Undecided);
+    }
+}
