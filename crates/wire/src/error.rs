@@ -373,6 +373,11 @@ impl A2aError {
                 field_violations: &self.violations,
             });
         }
+        if let Some(seconds) = self.retry_after {
+            details.push(ErrorDetail::RetryInfo {
+                retry_delay: Seconds(seconds),
+            });
+        }
         details
     }
 }
@@ -401,6 +406,25 @@ pub enum ErrorDetail<'a> {
         /// One entry per field.
         field_violations: &'a [FieldViolation],
     },
+    /// When to come back.
+    #[serde(
+        rename = "type.googleapis.com/google.rpc.RetryInfo",
+        rename_all = "camelCase"
+    )]
+    RetryInfo {
+        /// Seconds to wait.
+        retry_delay: Seconds,
+    },
+}
+
+/// A duration as ProtoJSON writes it: `3s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seconds(pub u32);
+
+impl Serialize for Seconds {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}s", self.0))
+    }
 }
 
 /// A field that is wrong, by its path from the parameters.

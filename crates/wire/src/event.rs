@@ -77,6 +77,7 @@ json_object!(required TaskArtifactUpdateEvent {
 });
 
 #[derive(Deserialize)]
+#[serde(field_identifier)]
 enum Member {
     #[serde(rename = "task")]
     Task,

@@ -23,7 +23,9 @@ mod version;
 pub use agent_card::*;
 pub use artifact::Artifact;
 pub use dialects::Dialect;
-pub use error::{A2aError, ERROR_DOMAIN, ErrorDetail, ErrorKind, FieldViolation, StatusTable};
+pub use error::{
+    A2aError, ERROR_DOMAIN, ErrorDetail, ErrorKind, FieldViolation, Seconds, StatusTable,
+};
 pub use event::{StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 pub use json::{Metadata, RawJson};
 pub use message::{Message, Role};

@@ -139,7 +139,7 @@ fn no_nul(text: &str) -> Result<(), String> {
 }
 
 /// An id that is only repeated, never used as a key of ours.
-fn check_free_id(id: &str) -> Result<(), String> {
+pub(crate) fn check_free_id(id: &str) -> Result<(), String> {
     no_nul(id)?;
     if id.chars().count() > MAX_ID_CHARS {
         return Err(format!("must not be longer than {MAX_ID_CHARS} characters"));

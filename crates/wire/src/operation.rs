@@ -149,7 +149,7 @@ impl Request {
                     r.task_id.as_deref().unwrap_or_default(),
                     &mut violations,
                 );
-                require("url", &r.url, &mut violations);
+                r.validate("", &mut violations);
             }
             Self::GetTaskPushNotificationConfig(r) => {
                 require("taskId", &r.task_id, &mut violations);
@@ -261,11 +261,8 @@ impl SendMessageRequest {
         if let Some(Err(reason)) = self.metadata.as_ref().map(Metadata::check_limits) {
             violations.push(FieldViolation::new("metadata", reason));
         }
-        if let Some(push) = &self.configuration.task_push_notification_config
-            && push.url.is_empty()
-        {
-            let field = "configuration.taskPushNotificationConfig.url";
-            violations.push(FieldViolation::new(field, "is required"));
+        if let Some(push) = &self.configuration.task_push_notification_config {
+            push.validate("configuration.taskPushNotificationConfig.", violations);
         }
     }
 }

@@ -107,6 +107,7 @@ impl Serialize for Part {
 }
 
 #[derive(Deserialize)]
+#[serde(field_identifier)]
 enum Field {
     #[serde(rename = "text")]
     Text,

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use std::fmt;
 
+use crate::error::FieldViolation;
 use crate::json::json_object;
+use crate::message::check_free_id;
 
 /// One webhook of one task (specification 4.3.1).
 #[derive(Clone, PartialEq, Eq, Serialize)]
@@ -51,6 +53,54 @@ json_object!(required AuthenticationInfo {
     scheme: "scheme",
     credentials: "credentials",
 });
+
+impl TaskPushNotificationConfig {
+    /// Checks what a caller registers. Token and credentials go into headers: what could end a
+    /// header there is refused here. Where the URL may point is the server's to say.
+    pub(crate) fn validate(&self, path: &str, violations: &mut Vec<FieldViolation>) {
+        let mut wrong = |field: &str, description: String| {
+            violations.push(FieldViolation::new(format!("{path}{field}"), description));
+        };
+        if self.url.is_empty() {
+            wrong("url", "is required".to_owned());
+        }
+        if let Some(Err(reason)) = self.id.as_deref().map(check_free_id) {
+            wrong("id", reason);
+        }
+        let token = self.token.as_deref();
+        let credentials = self
+            .authentication
+            .as_ref()
+            .and_then(|a| a.credentials.as_deref());
+        for (field, value) in [
+            ("token", token),
+            ("authentication.credentials", credentials),
+        ] {
+            if value.is_some_and(|value| !fits_a_header(value)) {
+                wrong(field, "must not contain control characters".to_owned());
+            }
+        }
+        if let Some(authentication) = &self.authentication {
+            if authentication.scheme.is_empty() {
+                wrong("authentication.scheme", "is required".to_owned());
+            } else if !authentication
+                .scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_graphic())
+            {
+                wrong(
+                    "authentication.scheme",
+                    "must be a scheme such as Bearer".to_owned(),
+                );
+            }
+        }
+    }
+}
+
+/// Whether a value can stand in an HTTP header (RFC 9110 section 5.5).
+fn fits_a_header(value: &str) -> bool {
+    !value.bytes().any(|byte| byte.is_ascii_control())
+}
 
 impl fmt::Debug for TaskPushNotificationConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -146,6 +146,7 @@ macro_rules! json_object {
         impl<'de> serde::Deserialize<'de> for $struct {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 #[derive(serde::Deserialize)]
+                #[serde(field_identifier)]
                 #[allow(non_camel_case_types)] // named as the fields are
                 enum Key {
                     $(#[serde(rename = $name $(, alias = $alias)*)] $field,)+

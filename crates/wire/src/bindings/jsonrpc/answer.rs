@@ -48,7 +48,7 @@ pub fn write_error(id: &RequestId, error: &A2aError, out: &mut Vec<u8>) {
 /// A peer's answer.
 #[derive(Clone, Debug)]
 pub struct Answer<'a> {
-    /// `None` when the member is missing or is no id.
+    /// `None` when the member is missing, null or no id.
     pub id: Option<RequestId>,
     /// JSON text of the result, or what the peer refused.
     pub outcome: Result<&'a str, A2aError>,

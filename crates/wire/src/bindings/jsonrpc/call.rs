@@ -153,7 +153,7 @@ fn read_text(json: &str) -> Option<Cow<'_, str>> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(field_identifier, rename_all = "lowercase")]
 enum Member {
     Jsonrpc,
     Id,
