@@ -240,7 +240,7 @@ fn drop_streams(settings: &Settings, findings: &mut Findings) -> Result<()> {
     ];
     for (mode, path, streams) in kinds {
         let options = Options {
-            slow_agent: true,
+            slow_agent: mode == Mode::Subscribe,
             ..Options::default()
         };
         let served = Served::start(Server::Memory, &options)?;
