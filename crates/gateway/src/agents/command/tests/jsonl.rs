@@ -28,20 +28,9 @@ async fn events_reach_the_caller_with_our_ids() {
         status("COMPLETED", "done"),
     ];
     let gateway = Gateway::jsonl(&print(&lines.each_ref().map(String::as_str)));
-    let events = gateway.stream(user(vec![Part::text("x")])).await;
+    let (events, task) = gateway.stream(user(vec![Part::text("x")])).await;
     let json = serde_json::to_string(&events).unwrap();
     assert!(!json.contains("theirs"), "{json}");
-    let StreamResponse::Task(first) = &events[0] else {
-        panic!("{events:?}")
-    };
-    let task = gateway.engine.read_task(
-        &first.id,
-        &Visibility {
-            agent: None,
-            owner: None,
-        },
-    );
-    let (task, _) = task.await.unwrap();
     assert_eq!(task.status.state, TaskState::Completed);
     assert_eq!(
         (only_text(&task), status_text(&task).as_str()),

@@ -91,17 +91,8 @@ impl Gateway {
         self.engine.submit_and_wait(submission, None).await
     }
 
-    /// All events of a task, read as a subscriber gets them.
-    async fn stream(&self, message: Message) -> Vec<StreamResponse> {
-        let mut reader = self.watch(message).await;
-        let mut events = Vec::new();
-        while let Some((event, _)) = reader.next().await {
-            events.push(serde_json::from_slice(&event.payload).unwrap());
-        }
-        events
-    }
-
-    async fn watch(&self, message: Message) -> Subscription {
+    /// The id of a new task, and a reader of every event that follows its creation.
+    async fn watch(&self, message: Message) -> (Arc<str>, Subscription) {
         let answer = self
             .engine
             .submit_and_watch(self.submission(message))
@@ -110,7 +101,26 @@ impl Gateway {
         let Answer::Task(live) = answer else {
             panic!("a message instead of a task")
         };
-        Subscription::from_snapshot(self.engine.clone(), live, None, Closes::WhenInputIsRequired)
+        let (id, closes) = (live.id.clone(), Closes::WhenInputIsRequired);
+        (
+            id,
+            Subscription::after(self.engine.clone(), live, 1, closes),
+        )
+    }
+
+    /// All events of a task after its creation, and the task at its end.
+    async fn stream(&self, message: Message) -> (Vec<StreamResponse>, Task) {
+        let (id, mut reader) = self.watch(message).await;
+        let mut events = Vec::new();
+        while let Some((event, _)) = reader.next().await {
+            events.push(serde_json::from_slice(&event.payload).unwrap());
+        }
+        let everything = Visibility {
+            agent: None,
+            owner: None,
+        };
+        let (task, _) = self.engine.read_task(&id, &everything).await.unwrap();
+        (events, task)
     }
 
     /// What the script left in a file of its directory.

@@ -57,14 +57,11 @@ async fn cancel_ends_the_whole_group_even_if_it_ignores_sigterm() {
     let gateway = Gateway::with(script, |command| {
         command.kill_grace = Duration::from_millis(200).try_into().unwrap();
     });
-    let mut reader = gateway.watch(user(vec![Part::text("x")])).await;
-    let task: StreamResponse =
-        serde_json::from_slice(&reader.next().await.unwrap().0.payload).unwrap();
-    let StreamResponse::Task(task) = task else {
-        panic!("{task:?}")
-    };
-    // The next event says `started`.
-    reader.next().await.unwrap();
+    let (task_id, mut reader) = gateway.watch(user(vec![Part::text("x")])).await;
+    reader
+        .next()
+        .await
+        .expect("the program says that it has started");
     let began = Instant::now();
     let everything = Visibility {
         agent: None,
@@ -72,7 +69,7 @@ async fn cancel_ends_the_whole_group_even_if_it_ignores_sigterm() {
     };
     let (task, _) = gateway
         .engine
-        .cancel_task(&task.id, &everything)
+        .cancel_task(&task_id, &everything)
         .await
         .unwrap();
     assert_eq!(task.status.state, TaskState::Canceled);
@@ -135,9 +132,11 @@ async fn a_program_that_runs_too_long_is_ended() {
 #[tokio::test]
 async fn shutting_down_leaves_no_process() {
     let gateway = Gateway::sh("echo $$ > leader; echo started; exec sleep 1000");
-    let mut reader = gateway.watch(user(vec![Part::text("x")])).await;
-    reader.next().await.unwrap();
-    reader.next().await.unwrap();
+    let (_, mut reader) = gateway.watch(user(vec![Part::text("x")])).await;
+    reader
+        .next()
+        .await
+        .expect("the program says that it has started");
     gateway.engine.shut_down(Duration::ZERO).await;
     assert!(!runs(gateway.file("leader").trim()));
 }

@@ -26,7 +26,7 @@ async fn output_is_streamed_as_chunks_of_one_artifact() {
     // The second half comes only when the first one was seen.
     let gateway =
         Gateway::sh("printf first; while [ ! -e go ]; do sleep 0.01; done; printf second");
-    let mut reader = gateway.watch(user(vec![Part::text("x")])).await;
+    let (_, mut reader) = gateway.watch(user(vec![Part::text("x")])).await;
     let mut chunks = Vec::new();
     while let Some((event, _)) = reader.next().await {
         let event = serde_json::from_slice(&event.payload).unwrap();
@@ -56,7 +56,7 @@ async fn output_is_streamed_as_chunks_of_one_artifact() {
 async fn a_burst_of_short_chunks_arrives_whole_and_in_order() {
     let script = "i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done";
     let gateway = Gateway::sh(script);
-    let events = gateway.stream(user(vec![Part::text("x")])).await;
+    let (events, _) = gateway.stream(user(vec![Part::text("x")])).await;
     let joined: String = events
         .iter()
         .filter_map(|event| match event {
