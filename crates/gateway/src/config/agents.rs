@@ -77,14 +77,10 @@ pub struct AgentConfig {
     /// Media types it gives.
     #[serde(default = "default_output_modes")]
     pub output_modes: Vec<String>,
-    /// A routing label: requests that carry it go to this agent.
+    /// A routing label: requests that carry it go to this agent. Without it, the name of the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("review-team"))]
     pub tenant: Option<String>,
-    /// A host name of its own: requests to it find this agent at the root path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(example = serde_json::json!("review.example.org"))]
-    pub host: Option<String>,
     /// Who runs it, for the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({ "organization": "Example", "url": "https://example.org" }))]
@@ -119,7 +115,6 @@ impl AgentConfig {
             input_modes: default_input_modes(),
             output_modes: default_output_modes(),
             tenant: None,
-            host: None,
             provider: None,
             documentation_url: None,
             icon_url: None,
@@ -221,7 +216,9 @@ impl CommandConfig {
     /// Looks up the variables that the program gets from nuncio's own environment: those every
     /// program gets, and the ones of `pass_env`.
     pub fn inherit(&mut self, env: &dyn Fn(&str) -> Option<String>) {
-        let names = BASE_VARIABLES.into_iter().chain(self.pass_env.iter().map(String::as_str));
+        let names = BASE_VARIABLES
+            .into_iter()
+            .chain(self.pass_env.iter().map(String::as_str));
         self.inherited = Environment::look_up(names, env);
     }
 }

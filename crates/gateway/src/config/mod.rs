@@ -6,7 +6,6 @@
 //! Start with [`Config`]; [`parse`] turns text into it and points at what is wrong.
 
 mod agents;
-mod cidr;
 mod compat;
 mod documentation;
 mod duration;
@@ -30,7 +29,6 @@ pub use agents::{
     DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, MAX_AGENT_NAME_CHARS,
     PUSH_NOTIFICATIONS_BY_DEFAULT, ProviderConfig, RESERVED_NAMES, SkillConfig, check_name,
 };
-pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};
 pub use documentation::{KeyDocumentation, document_keys, json_schema};
 pub use duration::Duration;

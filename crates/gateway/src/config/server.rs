@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cidr, Duration, WebUrl};
+use super::{Duration, WebUrl};
 
 /// Where the gateway listens unless it is told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8081";
@@ -13,8 +13,8 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:8081";
 pub const DEFAULT_MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// Connections at one time; each may hold a body of [`DEFAULT_MAX_BODY_BYTES`].
 const DEFAULT_MAX_CONNECTIONS: usize = 1024;
-/// A quarter of all, so that one address cannot lock out the others.
-const DEFAULT_MAX_CONNECTIONS_PER_ADDRESS: usize = 256;
+/// Half of all, so that one address cannot lock out the others, nor a proxy starve early.
+const DEFAULT_MAX_CONNECTIONS_PER_ADDRESS: usize = 512;
 /// A head is a few kilobytes: who needs longer holds the connection on purpose.
 const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two pieces of a body, so that slow links pass and stalled ones do not.
@@ -33,24 +33,20 @@ pub struct ServerConfig {
     #[schemars(schema_with = "listen_schema")]
     pub listen: Vec<SocketAddr>,
     /// The address under which callers reach this gateway, as agent cards give it. Without it
-    /// cards name the address a caller used.
+    /// cards name the address by which the connection came in.
     #[schemars(example = serde_json::json!("https://agents.example.org"))]
     pub public_url: Option<WebUrl>,
     /// Host names that callers may put into the `Host` header, besides loopback, the listen
-    /// addresses and the host of `public_url`. `*` allows all.
+    /// addresses and the host of `public_url`.
     #[schemars(example = serde_json::json!(["agents.example.org"]))]
     pub allowed_hosts: Vec<String>,
-    /// Proxies whose `Forwarded` and `X-Forwarded-*` headers are believed, as IP or range.
-    #[schemars(example = serde_json::json!(["10.0.0.0/8"]))]
-    pub trusted_proxies: Vec<Cidr>,
     /// The largest body of a request, in bytes.
     #[schemars(range(min = 1024))]
     pub max_body_bytes: usize,
     /// Connections at one time; more wait in the system's queue.
     #[schemars(range(min = 1))]
     pub max_connections: usize,
-    /// Connections that one remote address may hold at one time. Loopback and trusted proxies
-    /// are not counted.
+    /// Connections that one remote address may hold at one time.
     #[schemars(range(min = 1))]
     pub max_connections_per_address: usize,
     /// How long the head of a request may take to arrive.
@@ -84,7 +80,6 @@ impl Default for ServerConfig {
             listen: vec![DEFAULT_LISTEN.parse().expect("the default is an address")],
             public_url: None,
             allowed_hosts: Vec::new(),
-            trusted_proxies: Vec::new(),
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
             max_connections: DEFAULT_MAX_CONNECTIONS,
             max_connections_per_address: DEFAULT_MAX_CONNECTIONS_PER_ADDRESS,

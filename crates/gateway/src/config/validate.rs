@@ -72,24 +72,18 @@ impl Config {
 
     fn check_agents(&self, problems: &mut Problems) {
         let mut tenants: HashMap<&str, &str> = HashMap::new();
-        let mut hosts: HashMap<String, &str> = HashMap::new();
         for (name, agent) in &self.agents {
-            if let Some(tenant) = &agent.tenant {
-                let key = format!("agents.{name}.tenant");
-                if let Err(message) = check_name(tenant) {
-                    problems.error(key, message);
-                } else if let Some(other) = tenants.insert(tenant, name) {
-                    problems.error(
-                        key,
-                        format!("agent `{other}` has the tenant `{tenant}` too"),
-                    );
-                }
-            }
-            if let Some(host) = &agent.host
-                && let Some(other) = hosts.insert(host.to_ascii_lowercase(), name)
+            let tenant = agent.tenant.as_ref().unwrap_or(name);
+            let key = format!("agents.{name}.tenant");
+            if let Err(message) = check_name(tenant)
+                && agent.tenant.is_some()
             {
-                let key = format!("agents.{name}.host");
-                problems.error(key, format!("agent `{other}` has the host `{host}` too"));
+                problems.error(key, message);
+            } else if let Some(other) = tenants.insert(tenant, name) {
+                problems.error(
+                    key,
+                    format!("agent `{other}` has the tenant `{tenant}` too"),
+                );
             }
             if let BackendConfig::Command(command) = &agent.backend
                 && command.command.first().is_none_or(String::is_empty)
@@ -252,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tenants_and_hosts_are_told_apart() {
+    fn names_and_tenants_are_told_apart() {
         assert_eq!(
             problems("[agents.Big]\nbackend = \"echo\"\n"),
             error("agents.Big")
@@ -261,14 +255,22 @@ mod tests {
             problems("[agents.tasks]\nbackend = \"echo\"\n"),
             error("agents.tasks")
         );
-        let two = |key: &str| {
-            format!(
-                "[agents.a]\nbackend = \"echo\"\n{key} = \"x\"\n\
-                 [agents.b]\nbackend = \"echo\"\n{key} = \"x\"\n"
-            )
+        let two = |a: &str, b: &str| {
+            format!("[agents.a]\nbackend = \"echo\"\n{a}\n[agents.b]\nbackend = \"echo\"\n{b}\n")
         };
-        assert_eq!(problems(&two("tenant")), error("agents.b.tenant"));
-        assert_eq!(problems(&two("host")), error("agents.b.host"));
+        assert_eq!(
+            problems(&two("tenant = \"x\"", "tenant = \"x\"")),
+            error("agents.b.tenant")
+        );
+        assert_eq!(
+            problems(&two("tenant = \"b\"", "")),
+            error("agents.b.tenant")
+        );
+        assert_eq!(problems(&two("tenant = \"b\"", "tenant = \"a\"")), []);
+        assert_eq!(
+            problems(&two("tenant = \"v1\"", "")),
+            error("agents.a.tenant")
+        );
     }
 
     #[test]

@@ -52,10 +52,10 @@ pub(crate) struct AddArgs {
     url: WebUrl,
     /// Bearer token, by reference: env:NAME or file:PATH.
     #[arg(long, value_name = "REFERENCE", group = "credential")]
-    bearer: Option<SecretRef>,
+    bearer: Option<String>,
     /// API key, by reference: env:NAME or file:PATH.
     #[arg(long, value_name = "REFERENCE", group = "credential")]
-    api_key: Option<SecretRef>,
+    api_key: Option<String>,
     /// Header of the API key. Without it the card decides, else X-API-Key.
     #[arg(long, value_name = "NAME", requires = "api_key")]
     api_key_header: Option<String>,
@@ -64,7 +64,7 @@ pub(crate) struct AddArgs {
     username: Option<String>,
     /// Password for Basic, by reference: env:NAME or file:PATH.
     #[arg(long, value_name = "REFERENCE", requires = "username")]
-    password: Option<SecretRef>,
+    password: Option<String>,
     /// What it is good at, besides the skills on its card; may be repeated.
     #[arg(long = "capability", value_name = "WORD")]
     capabilities: Vec<String>,
@@ -115,12 +115,17 @@ pub(crate) fn run(command: PeersCommand) -> ExitCode {
 
 fn add(args: AddArgs) -> Result<(), CliError> {
     let auth = match (args.bearer, args.api_key, args.username, args.password) {
-        (Some(token), ..) => Some(PeerAuth::Bearer { token }),
-        (_, Some(key), ..) => Some(PeerAuth::ApiKey {
-            key,
-            header: args.api_key_header,
+        (Some(token), ..) => Some(PeerAuth::Bearer {
+            token: reference("--bearer", &token)?,
         }),
-        (_, _, Some(username), Some(password)) => Some(PeerAuth::Basic { username, password }),
+        (_, Some(key), ..) => {
+            let (key, header) = (reference("--api-key", &key)?, args.api_key_header);
+            Some(PeerAuth::ApiKey { key, header })
+        }
+        (_, _, Some(username), Some(password)) => Some(PeerAuth::Basic {
+            username,
+            password: reference("--password", &password)?,
+        }),
         _ => None,
     };
     let peer = PeerConfig {
@@ -144,6 +149,12 @@ fn add(args: AddArgs) -> Result<(), CliError> {
         print(args.book.output, &as_json(&added), || as_text(&added));
     }
     Ok(())
+}
+
+/// Not read by the parser of arguments, which repeats what it refuses: it may be a secret.
+fn reference(flag: &str, text: &str) -> Result<SecretRef, CliError> {
+    text.parse()
+        .map_err(|error| CliError::usage(format!("{flag}: {error}")))
 }
 
 fn list(book: &BookArgs) -> Result<(), CliError> {

@@ -112,7 +112,7 @@ fn explain(error: &StartError) -> String {
         _ => None,
     };
     match holder {
-        Some(holder) => format!("{error}\n = help: the port is held by {holder}"),
+        Some(holder) => format!("{error}\n = note: {holder} holds it"),
         None => error.to_string(),
     }
 }
