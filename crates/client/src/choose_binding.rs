@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use nuncio_wire::dialects::{CardGeneration, Dialect};
+use nuncio_wire::dialects::{CardGeneration, Dialect, openfang};
 use nuncio_wire::{AgentCard, AgentInterface, Version};
 use url::Url;
 
@@ -75,6 +75,8 @@ pub enum VersionWish {
     Any,
     /// Exactly this one, announced on every request.
     Exactly(Version),
+    /// The dialect of April 2025, which names no version.
+    Legacy,
 }
 
 /// What the caller wants of the choice.
@@ -173,41 +175,53 @@ fn endpoint(
     })
 }
 
+/// What an interface speaks.
+enum Offer {
+    Version(Version),
+    Legacy,
+}
+
 /// Version and dialect for an interface, if the wish allows any.
 fn speech(
     interface: &AgentInterface,
     generation: CardGeneration,
     wish: VersionWish,
 ) -> Result<(Version, Dialect), Unfit> {
-    let offered = offered_version(interface, generation);
-    let dialect = match (generation, offered.major) {
-        (CardGeneration::Legacy, 0) => Dialect::Legacy,
-        (_, 0) => Dialect::V0_3,
-        _ => Dialect::V1,
-    };
-    match wish {
-        VersionWish::Current if offered.major == 1 => Ok((Version::V1_0, Dialect::V1)),
-        VersionWish::Current => Err(Unfit::Version(offered.to_string())),
-        VersionWish::Any if offered.major <= 1 => Ok((offered.min(Version::V1_0), dialect)),
-        VersionWish::Any => Err(Unfit::Version(offered.to_string())),
-        // An old card says little about what the server really speaks: the caller's word counts.
-        VersionWish::Exactly(version) if version.major == 0 && offered.major == 0 => {
-            Ok((version, dialect))
+    let unfit = || Err(Unfit::Version(interface.protocol_version.clone()));
+    // The 2025-04 dialect has no version to announce; what is below 1.0 is 0.3 to everybody else.
+    let legacy = Ok((Version::V0_3, Dialect::Legacy));
+    match (offer(interface, generation), wish) {
+        (Offer::Version(offered), VersionWish::Current | VersionWish::Any)
+            if offered.major == 1 =>
+        {
+            Ok((Version::V1_0, Dialect::V1))
         }
-        VersionWish::Exactly(version) if version.major == 0 => Ok((version, Dialect::V0_3)),
-        VersionWish::Exactly(version) => Ok((version, Dialect::V1)),
+        (Offer::Version(offered), VersionWish::Any) if offered.major == 0 => {
+            Ok((offered, Dialect::V0_3))
+        }
+        (Offer::Legacy, VersionWish::Any | VersionWish::Legacy) => legacy,
+        (Offer::Legacy, VersionWish::Exactly(version)) if version.major == 0 => legacy,
+        (Offer::Version(offered), VersionWish::Legacy) if offered.major == 0 => legacy,
+        // A version on a card may be old: the caller's word counts.
+        (Offer::Version(_), VersionWish::Exactly(version)) if version.major == 0 => {
+            Ok((version, Dialect::V0_3))
+        }
+        (Offer::Version(_), VersionWish::Exactly(version)) => Ok((version, Dialect::V1)),
+        _ => unfit(),
     }
 }
 
 /// The version an interface names; what a card of its generation means when it names none.
-fn offered_version(interface: &AgentInterface, generation: CardGeneration) -> Version {
-    interface
-        .protocol_version
-        .parse()
-        .unwrap_or(match generation {
-            CardGeneration::V1 => Version::V1_0,
-            _ => Version::V0_3,
-        })
+fn offer(interface: &AgentInterface, generation: CardGeneration) -> Offer {
+    if interface.protocol_version == openfang::PROTOCOL_VERSION {
+        return Offer::Legacy;
+    }
+    match (interface.protocol_version.parse(), generation) {
+        (Ok(version), _) => Offer::Version(version),
+        (Err(_), CardGeneration::V1) => Offer::Version(Version::V1_0),
+        (Err(_), CardGeneration::V0_3) => Offer::Version(Version::V0_3),
+        (Err(_), CardGeneration::Legacy) => Offer::Legacy,
+    }
 }
 
 /// Sort key: the caller's order of bindings, then the wished version, then the card's own order.
@@ -219,7 +233,7 @@ fn rank(endpoint: &Endpoint, wish: &Wish) -> (usize, bool) {
     let other_version = match wish.version {
         VersionWish::Exactly(version) => (version.major == 0) != (endpoint.version.major == 0),
         VersionWish::Any => endpoint.version.major == 0,
-        VersionWish::Current => false,
+        VersionWish::Current | VersionWish::Legacy => false,
     };
     (place.unwrap_or(wish.bindings.len()), other_version)
 }
@@ -246,14 +260,11 @@ fn check_origin(url: &Url, allowed: &[Origin]) -> Result<(), Unfit> {
 /// Cards of OpenFang name an address `…/a2a` that does not exist, often with a host that only the
 /// server itself knows; its REST interface lies beside its card.
 fn openfang_base(card: &AgentCard, endpoint: &Endpoint, card_url: Option<&Url>) -> Option<Url> {
-    let looks_like_it = endpoint.dialect == Dialect::Legacy
-        && endpoint.url.path() == "/a2a"
-        && card.version == "0.1.0"
-        && card.capabilities.streaming == Some(true);
-    if !looks_like_it {
+    if endpoint.dialect != Dialect::Legacy || !openfang::is_openfang(card) {
         return None;
     }
-    card_url.and_then(|url| url.join("/a2a/").ok())
+    // The card lies at `{base}/.well-known/agent.json`.
+    card_url.and_then(|url| url.join("../a2a/").ok())
 }
 
 fn explain(card: &AgentCard, reasons: Vec<Unfit>) -> ClientError {
@@ -270,7 +281,8 @@ fn explain(card: &AgentCard, reasons: Vec<Unfit>) -> ClientError {
             Unfit::Binding(name) => format!("the binding '{name}' is unknown"),
             Unfit::NotSpoken(binding) => format!("{binding} is not spoken by this client"),
             Unfit::Version(version) => {
-                if version.starts_with("0.") {
+                let below = version.starts_with("0.") || version == openfang::PROTOCOL_VERSION;
+                if below {
                     hint = Some(format!(
                         "to speak the older version, give --a2a-version {version}"
                     ));

@@ -268,7 +268,7 @@ impl Client {
         if let Some(base) = &endpoint.openfang {
             let mut base = base.clone();
             credentials.attach(Some(&self.card), &mut base, &mut headers)?;
-            return Ok(Prepared::OpenFang(base, request.clone(), headers));
+            return Ok(Prepared::OpenFang(base, Box::new(request.clone()), headers));
         }
         let id = RequestId::number(self.next_id.fetch_add(1, Ordering::Relaxed));
         let mut call = jsonrpc::Call::new(endpoint, request, id, headers)?;
@@ -307,7 +307,7 @@ fn same_origin(a: &Url, b: &Url) -> bool {
 /// A request ready for its binding.
 enum Prepared {
     Rpc(jsonrpc::Call),
-    OpenFang(Url, Request, HeaderMap),
+    OpenFang(Url, Box<Request>, HeaderMap),
 }
 
 /// Exactly the tenant of the chosen interface, and none when it has none (specification 5.2).

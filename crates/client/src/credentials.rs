@@ -22,6 +22,13 @@ pub enum Credential {
     Bearer(Secret),
     /// An API key, placed as the card's scheme says.
     ApiKey(Secret),
+    /// A value in a header of the operator's choice.
+    Header {
+        /// The header's name.
+        name: String,
+        /// Its value.
+        value: Secret,
+    },
     /// `Authorization: Basic` (RFC 7617).
     Basic {
         /// The user; must not hold a colon.
@@ -89,6 +96,9 @@ impl Credentials {
                         secret_value(&format!("Basic {pair}"), "password")?,
                     );
                 }
+                Credential::Header { name, value } => {
+                    headers.insert(header_name(name)?, secret_value(value.expose(), name)?);
+                }
                 Credential::ApiKey(key) => {
                     attach_api_key(key, card.and_then(api_key_scheme), url, headers)?;
                 }
@@ -133,11 +143,7 @@ fn attach_api_key(
             secret_value(&format!("{name}={}", key.expose()), "API key")?,
         );
     } else {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
-            let text =
-                format!("the card wants the API key in a header named {name:?}, which is no name");
-            ClientError::new(ClientErrorKind::CardInvalid, text)
-        })?;
+        let name = header_name(name)?;
         headers.insert(name, secret_value(key.expose(), "API key")?);
     }
     Ok(())
@@ -156,6 +162,13 @@ fn api_key_scheme(card: &AgentCard) -> Option<&ApiKeySecurityScheme> {
             SecurityScheme::ApiKeySecurityScheme(scheme) => Some(scheme),
             _ => None,
         })
+}
+
+fn header_name(name: &str) -> Result<HeaderName, ClientError> {
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        let text = format!("a credential is wanted in a header named {name:?}, which is no name");
+        ClientError::new(ClientErrorKind::Usage, text)
+    })
 }
 
 fn secret_value(text: &str, what: &str) -> Result<HeaderValue, ClientError> {

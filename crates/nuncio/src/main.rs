@@ -1,1 +1,34 @@
-fn main(){}
+//! The `nuncio` binary: reads the arguments, runs one command, sets the exit status.
+//!
+//! What can be asked stands in `args`, what is done in `commands`, what is printed in `output`.
+
+mod agent;
+mod args;
+mod client_settings;
+mod commands;
+mod control;
+mod exit_code;
+mod load_config;
+mod output;
+mod peers;
+mod reference;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let command = match args::read(std::env::args_os()) {
+        Ok(command) => command,
+        Err(refusal) => return refusal.report().into(),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return output::failure(&format!("cannot start: {error}")).into(),
+    };
+    let code = runtime.block_on(commands::run(command));
+    // A reader of standard input or a name lookup may still block a thread; nobody waits for it.
+    runtime.shutdown_background();
+    code.into()
+}

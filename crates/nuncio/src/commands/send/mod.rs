@@ -1,0 +1,207 @@
+//! `send`: one message to an agent, and its answer: waited for, streamed, or left to itself.
+//!
+//! Keeps nothing between runs; ids come from flags and from the server, never from here.
+
+mod parts;
+
+use clap::Args;
+use nuncio_client::{Client, ClientError, EventStream, Follow, TaskView, new_message_id};
+use nuncio_wire::operation::SendMessageRequest;
+use nuncio_wire::{ErrorKind, Message, Metadata, Request, Response, Role, StreamResponse};
+
+use crate::agent::{connect, credential_hint};
+use crate::client_settings::{
+    AgentOptions, AgentSettings, OutputOptions, WaitOptions, WaitSettings, agent_settings, switch,
+    text_setting, wait_settings,
+};
+use crate::commands::session::Session;
+use crate::commands::wait::{Final, Watcher, about, cut_short, show, within};
+use crate::exit_code::ExitCode;
+use crate::output::{self, CliError};
+
+/// Send a message to an agent and wait for its answer.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nuncio send -a https://agents.example.org \"What is new?\"
+  nuncio send -a localhost:8081 --text \"Review this\" --file main.rs -o json
+  nuncio send -a localhost:8081 --task-id TASK \"Yes, go on\"")]
+pub(crate) struct SendArgs {
+    #[command(flatten)]
+    parts: parts::PartFlags,
+    /// Begin a new task in this context [env: A2ACLI_CONTEXT_ID]
+    #[arg(long, value_name = "ID")]
+    context_id: Option<String>,
+    /// Continue this task [env: A2ACLI_TASK_ID]
+    #[arg(long, value_name = "ID")]
+    task_id: Option<String>,
+    /// Metadata of the request, a JSON object [env: A2ACLI_METADATA]
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<String>,
+    /// Return as soon as the task has an id [env: A2ACLI_ASYNC]
+    #[arg(long = "async", aliases = ["return-immediately", "no-wait"], conflicts_with_all = ["wait", "stream"])]
+    return_immediately: bool,
+    #[command(flatten)]
+    agent: AgentOptions,
+    #[command(flatten)]
+    wait: WaitOptions,
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+/// Everything that is known before the first byte is sent.
+struct Plan {
+    agent: AgentSettings,
+    wait: WaitSettings,
+    request: SendMessageRequest,
+}
+
+/// Runs the command.
+pub(crate) async fn run(args: SendArgs) -> ExitCode {
+    let session = match Session::begin(&args.output) {
+        Ok(session) => session,
+        Err(code) => return code,
+    };
+    let result = match plan(&args, &session) {
+        Ok(plan) => send(&session, plan).await,
+        Err(error) => Err(error),
+    };
+    session.end(result)
+}
+
+fn plan(args: &SendArgs, session: &Session) -> Result<Plan, CliError> {
+    let layers = &session.layers;
+    let agent = agent_settings(&args.agent, layers)?;
+    let wait = wait_settings(&args.wait, layers)?;
+    let mut message = Message::new(new_message_id(), Role::User, args.parts.read()?);
+    message.context_id = text_setting(args.context_id.as_ref(), "context-id", layers);
+    message.task_id = text_setting(args.task_id.as_ref(), "task-id", layers);
+    let mut request = SendMessageRequest::new(message);
+    let metadata = text_setting(args.metadata.as_ref(), "metadata", layers);
+    request.metadata = metadata.map(|text| read_metadata(&text)).transpose()?;
+    // A wait that a flag asks for beats a variable that asks for none.
+    let leave = switch(args.return_immediately, "async", layers)? && !args.wait.wait;
+    request.configuration.return_immediately =
+        !session.stream && (leave || wait.wait == Some(false));
+    Ok(Plan {
+        agent,
+        wait,
+        request,
+    })
+}
+
+pub(crate) fn read_metadata(text: &str) -> Result<Metadata, CliError> {
+    Metadata::parse(text)
+        .map_err(|error| CliError::usage(format!("--metadata must be a JSON object: {error}")))
+}
+
+async fn send(session: &Session, plan: Plan) -> Result<(), CliError> {
+    let mut view = TaskView::default();
+    let mut watcher = Watcher::new(session);
+    let ended = within(
+        plan.wait.timeout,
+        exchange(session, &plan, &mut view, &mut watcher),
+    )
+    .await;
+    watcher.close(&view);
+    let sent = cut_short(ended, &view, &plan.agent)?;
+    sent.map_err(|error| about(explain(error, &plan), &view, &plan.agent))?;
+    show(session, view, Final::Answer, &plan.agent);
+    Ok(())
+}
+
+/// Sends the message and waits for the end, as far as that was asked for.
+async fn exchange(
+    session: &Session,
+    plan: &Plan,
+    view: &mut TaskView,
+    watcher: &mut Watcher,
+) -> Result<(), CliError> {
+    let client = connect(&plan.agent).await?;
+    let leave = plan.request.configuration.return_immediately;
+    let stream = if leave {
+        None
+    } else {
+        open_stream(session, &client, plan).await?
+    };
+    if stream.is_none() {
+        let answer = client
+            .call(Request::SendMessage(plan.request.clone()))
+            .await;
+        let Response::SendMessage(answer) = answer.map_err(|error| with_card(error, &client))?
+        else {
+            return Err(CliError::internal("the answer is of another call"));
+        };
+        *view = TaskView::of_answer(answer);
+        if let Some(event) = as_event(view) {
+            watcher.event(&event, view);
+        }
+        if leave {
+            return Ok(());
+        }
+    }
+    let follow = Follow {
+        client: &client,
+        pace: plan.wait.pace,
+        stream_errors_end: session.stream,
+        observe: &mut |progress, view| watcher.observe(progress, view),
+    };
+    follow
+        .run(view, stream)
+        .await
+        .map_err(|error| with_card(error, &client))
+}
+
+/// The stream of the send, if the agent has streams. What it refuses for want of them runs nothing,
+/// so that the same message can be sent the plain way.
+async fn open_stream(
+    session: &Session,
+    client: &Client,
+    plan: &Plan,
+) -> Result<Option<EventStream>, CliError> {
+    if !client.can_stream() {
+        if session.stream {
+            output::warn("the agent does not stream: waiting for the result instead");
+        }
+        return Ok(None);
+    }
+    match client
+        .stream(Request::SendStreamingMessage(plan.request.clone()))
+        .await
+    {
+        Ok(stream) => Ok(Some(stream)),
+        Err(error) if !session.stream && lacks_streams(&error) => Ok(None),
+        Err(error) => Err(with_card(error, client)),
+    }
+}
+
+fn lacks_streams(error: &ClientError) -> bool {
+    error.is_protocol(ErrorKind::UnsupportedOperation)
+        || error.is_protocol(ErrorKind::MethodNotFound)
+}
+
+fn as_event(view: &TaskView) -> Option<StreamResponse> {
+    let task = view.task().cloned().map(StreamResponse::Task);
+    task.or_else(|| view.message().cloned().map(StreamResponse::Message))
+}
+
+/// A refused credential gets the flag that the agent's card wants.
+pub(crate) fn with_card(error: ClientError, client: &Client) -> CliError {
+    let error = CliError::from(error);
+    if error.is_about_credentials() {
+        return error.or_hint(|| credential_hint(client.card()));
+    }
+    error
+}
+
+/// A refused id is shown as it came, with the way to see more (a2a-cli specification 8.1).
+fn explain(error: CliError, plan: &Plan) -> CliError {
+    let message = &plan.request.message;
+    if error.is_protocol() && (message.task_id.is_some() || message.context_id.is_some()) {
+        return error.or_hint(|| {
+            "the agent refused the message, and no new task was made; run it again with --debug to see how"
+                .to_owned()
+        });
+    }
+    error
+}

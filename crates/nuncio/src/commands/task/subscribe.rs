@@ -1,0 +1,120 @@
+//! `task subscribe`: attaches to a task's stream and stays until the task is settled; takes the
+//! stream up again when it breaks.
+
+use clap::Args;
+use nuncio_client::{Client, Follow, TaskView};
+use nuncio_wire::operation::GetTaskRequest;
+use nuncio_wire::{ErrorKind, Request, Response, StreamResponse};
+
+use crate::agent::connect;
+use crate::client_settings::{
+    AgentOptions, AgentSettings, OutputOptions, WaitOptions, WaitSettings, agent_settings,
+    wait_settings,
+};
+use crate::commands::send::with_card;
+use crate::commands::session::Session;
+use crate::commands::wait::{Final, Watcher, about, cut_short, show, within};
+use crate::exit_code::ExitCode;
+use crate::output::{self, CliError};
+
+/// Attach to a running task until it is done or needs something.
+#[derive(Debug, Args)]
+pub(crate) struct SubscribeArgs {
+    /// The task's id.
+    #[arg(value_name = "TASK")]
+    task_id: String,
+    #[command(flatten)]
+    agent: AgentOptions,
+    #[command(flatten)]
+    wait: WaitOptions,
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+/// Runs the command.
+pub(crate) async fn run(args: SubscribeArgs) -> ExitCode {
+    let session = match Session::begin(&args.output) {
+        Ok(session) => session,
+        Err(code) => return code,
+    };
+    let settings = agent_settings(&args.agent, &session.layers)
+        .and_then(|agent| Ok((agent, wait_settings(&args.wait, &session.layers)?)));
+    let result = match settings {
+        Ok((agent, wait)) => subscribe(&session, &args.task_id, &agent, wait).await,
+        Err(error) => Err(error),
+    };
+    session.end(result)
+}
+
+async fn subscribe(
+    session: &Session,
+    task_id: &str,
+    agent: &AgentSettings,
+    wait: WaitSettings,
+) -> Result<(), CliError> {
+    let mut view = TaskView::default();
+    let mut watcher = Watcher::new(session);
+    let work = follow(session, task_id, agent, wait, &mut view, &mut watcher);
+    let ended = within(wait.timeout, work).await;
+    watcher.close(&view);
+    cut_short(ended, &view, agent)?.map_err(|error| about(error, &view, agent))?;
+    show(session, view, Final::Task, agent);
+    Ok(())
+}
+
+async fn follow(
+    session: &Session,
+    task_id: &str,
+    agent: &AgentSettings,
+    wait: WaitSettings,
+    view: &mut TaskView,
+    watcher: &mut Watcher,
+) -> Result<(), CliError> {
+    let client = connect(agent).await?;
+    let opened = if client.can_stream() {
+        client.subscribe(task_id, None).await.map(Some)
+    } else {
+        if session.stream {
+            output::warn("the agent does not stream: asking for the task instead");
+        }
+        Ok(None)
+    };
+    let stream = match opened {
+        Ok(stream) => stream,
+        // A task at its end has no stream any more, but it can be looked at.
+        Err(error) if error.is_protocol(ErrorKind::UnsupportedOperation) => None,
+        Err(error) => return Err(with_card(error, &client)),
+    };
+    if stream.is_none() {
+        look(&client, task_id, view).await?;
+        if let Some(task) = view.task().cloned() {
+            watcher.event(&StreamResponse::Task(task), view);
+        }
+    }
+    let follow = Follow {
+        client: &client,
+        pace: wait.pace,
+        stream_errors_end: session.stream,
+        observe: &mut |progress, view| watcher.observe(progress, view),
+    };
+    follow
+        .run(view, stream)
+        .await
+        .map_err(|error| with_card(error, &client))
+}
+
+async fn look(client: &Client, task_id: &str, view: &mut TaskView) -> Result<(), CliError> {
+    let request = GetTaskRequest {
+        tenant: None,
+        id: task_id.to_owned(),
+        history_length: None,
+    };
+    match client.call(Request::GetTask(request)).await {
+        Ok(Response::Task(task)) => {
+            *view = TaskView::of(task);
+            Ok(())
+        }
+        Ok(_) => Err(CliError::internal("the answer is of another call")),
+        Err(error) => Err(with_card(error, client)),
+    }
+}

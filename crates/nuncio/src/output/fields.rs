@@ -1,0 +1,83 @@
+//! The floor of text output: one `Label: value` a line, and blocks for what needs several lines
+//! (a2a-cli specification 11.2).
+//!
+//! What a stranger wrote cannot move a cursor, colour a screen or begin a field of its own line.
+
+use std::fmt::Write;
+
+/// Labelled lines in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Fields {
+    text: String,
+}
+
+impl Fields {
+    /// One line. Line breaks in the value become blanks.
+    pub(crate) fn field(&mut self, label: &str, value: &str) -> &mut Self {
+        let line: String = value
+            .chars()
+            .map(|c| {
+                if is_unsafe(c) || c == '\n' || c == '\t' {
+                    ' '
+                } else {
+                    c
+                }
+            })
+            .collect();
+        let _ = writeln!(self.text, "{label}: {}", line.trim());
+        self
+    }
+
+    /// One line if there is a value.
+    pub(crate) fn optional(&mut self, label: &str, value: Option<&str>) -> &mut Self {
+        if let Some(value) = value {
+            self.field(label, value);
+        }
+        self
+    }
+
+    /// A block: its label alone on a line, the content, one blank line.
+    pub(crate) fn block(&mut self, label: &str, content: &str) -> &mut Self {
+        let content: String = content
+            .replace("\r\n", "\n")
+            .chars()
+            .map(|c| {
+                if is_unsafe(c) {
+                    char::REPLACEMENT_CHARACTER
+                } else {
+                    c
+                }
+            })
+            .collect();
+        let _ = writeln!(self.text, "{label}:\n{}\n", content.trim_end_matches('\n'));
+        self
+    }
+
+    /// The lines.
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// Control characters but line feed and tab, and the marks that turn the direction of text.
+fn is_unsafe(c: char) -> bool {
+    let control = c.is_control() && c != '\n' && c != '\t';
+    control || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fields;
+
+    #[test]
+    fn a_stranger_can_neither_move_the_cursor_nor_forge_a_field() {
+        let mut fields = Fields::default();
+        fields
+            .field("Name", "a\nState: \u{1b}[2Jb")
+            .block("Text", "x\r\ny\u{1b}[31mz\n\n");
+        assert_eq!(
+            fields.finish(),
+            "Name: a State:  [2Jb\nText:\nx\ny\u{fffd}[31mz\n\n"
+        );
+    }
+}
