@@ -5,6 +5,10 @@
 
 /// Most parts in one message or artifact chunk a caller may send.
 pub const MAX_PARTS: usize = 100;
+/// Most entries of a list of names or ids that a caller may send (extensions, references, modes).
+pub const MAX_LIST_ENTRIES: usize = 100;
+/// Longest idempotency key, in characters: it is part of a row's key for a day.
+pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 255;
 /// Most bytes of one `metadata` object (256 KiB): it is kept with the task for its whole life.
 pub const MAX_METADATA_BYTES: usize = 256 * 1024;
 /// Most members of one `metadata` object.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::error::FieldViolation;
 use crate::json::{Metadata, json_object};
-use crate::limits::{MAX_ID_CHARS, MAX_PARTS};
+use crate::limits::{MAX_ID_CHARS, MAX_LIST_ENTRIES, MAX_PARTS};
 use crate::part::{Part, PartContent};
 
 /// One turn of a conversation, from the user or from the agent.
@@ -86,17 +86,30 @@ impl Message {
         if self.parts.is_empty() {
             wrong("parts", "must have at least one part".to_owned());
         }
-        if self.parts.len() > MAX_PARTS {
-            wrong(
-                "parts",
-                format!("must not have more than {MAX_PARTS} parts"),
-            );
-        }
         if let Some(Err(reason)) = self.context_id.as_deref().map(check_id) {
             wrong("contextId", reason);
         }
         if let Some(Err(reason)) = self.metadata.as_ref().map(Metadata::check_limits) {
             wrong("metadata", reason);
+        }
+        if let Some(Err(reason)) = self.task_id.as_deref().map(no_nul) {
+            wrong("taskId", reason);
+        }
+        let lists = [
+            ("extensions", &self.extensions),
+            ("referenceTaskIds", &self.reference_task_ids),
+        ];
+        for (field, list) in lists {
+            if let Err(reason) = check_list(list) {
+                wrong(field, reason);
+            }
+        }
+        if self.parts.len() > MAX_PARTS {
+            // One fault is told, not one for each of perhaps a million parts.
+            return wrong(
+                "parts",
+                format!("must not have more than {MAX_PARTS} parts"),
+            );
         }
         for (index, part) in self.parts.iter().enumerate() {
             if let Err((field, reason)) = check_part(part) {
@@ -130,8 +143,18 @@ fn check_part(part: &Part) -> Result<(), (&'static str, String)> {
     Ok(())
 }
 
+/// Names and ids in a list that is only repeated.
+pub(crate) fn check_list(list: &[String]) -> Result<(), String> {
+    if list.len() > MAX_LIST_ENTRIES {
+        return Err(format!(
+            "must not have more than {MAX_LIST_ENTRIES} entries"
+        ));
+    }
+    list.iter().try_for_each(|entry| no_nul(entry))
+}
+
 /// U+0000 cannot be stored by every store, so none takes it.
-fn no_nul(text: &str) -> Result<(), String> {
+pub(crate) fn no_nul(text: &str) -> Result<(), String> {
     if memchr::memchr(0, text.as_bytes()).is_some() {
         return Err("must not contain U+0000".to_owned());
     }

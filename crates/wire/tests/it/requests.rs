@@ -329,6 +329,33 @@ fn ids_that_callers_choose_are_only_keys() {
 }
 
 #[test]
+fn no_text_of_the_protocol_may_hold_u0000() {
+    let nul = r"a\u0000b";
+    for members in [
+        format!(r#""messageId":"{nul}","role":"ROLE_USER","parts":[{{"text":"x"}}]"#),
+        format!(r#"{MESSAGE},"taskId":"{nul}""#),
+        format!(r#"{MESSAGE},"extensions":["{nul}"]"#),
+        format!(r#"{MESSAGE},"referenceTaskIds":["{nul}"]"#),
+    ] {
+        assert_eq!(message(&members).unwrap_err().0, -32602, "{members}");
+    }
+    for (method, params) in [
+        (Method::GetTask, format!(r#"{{"id":"{nul}"}}"#)),
+        (Method::GetTask, format!(r#"{{"id":"t","tenant":"{nul}"}}"#)),
+        (Method::CancelTask, format!(r#"{{"id":"{nul}"}}"#)),
+        (
+            Method::SendMessage,
+            format!(r#"{{"message":{{{MESSAGE}}},"idempotencyKey":"{nul}"}}"#),
+        ),
+    ] {
+        assert_eq!(read(method, &params).unwrap_err().0, -32602, "{params}");
+    }
+    let many = vec![r#""t""#; 101].join(",");
+    let error = message(&format!(r#"{MESSAGE},"referenceTaskIds":[{many}]"#)).unwrap_err();
+    assert_eq!(error, (-32602, "message.referenceTaskIds".to_owned()));
+}
+
+#[test]
 fn text_comes_through_unchanged_or_not_at_all() {
     for text in [
         "日本語",
