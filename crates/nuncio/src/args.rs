@@ -115,7 +115,8 @@ impl Refusal {
             .find_map(|line| line.trim().strip_prefix("tip: "));
         let usage = below
             .lines()
-            .find_map(|line| line.trim().strip_prefix("Usage: "));
+            .find_map(|line| line.trim().strip_prefix("Usage: "))
+            .filter(|usage| !usage.ends_with("<COMMAND>"));
         let hint = match (tip, usage) {
             (Some(tip), _) => tip.to_owned(),
             (None, Some(usage)) => format!("usage: {usage}"),

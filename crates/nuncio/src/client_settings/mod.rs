@@ -24,6 +24,9 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Shortest pause between two polls: less would be a busy loop on somebody else's server.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The word for the dialect that names no version.
+const LEGACY_VERSION: &str = nuncio_wire::dialects::openfang::PROTOCOL_VERSION;
+
 /// One setting as `config show` lists it.
 pub(crate) struct KnownSetting {
     /// The long flag without its dashes.
@@ -246,10 +249,10 @@ fn boolean(text: &str) -> Result<bool, String> {
 fn version_wish(text: &str) -> Result<VersionWish, CliError> {
     match text.trim() {
         "any" | "auto" => Ok(VersionWish::Any),
-        version => version
-            .parse()
-            .map(VersionWish::Exactly)
-            .map_err(|error| CliError::usage(format!("--a2a-version: {error}, nor is it 'any'"))),
+        LEGACY_VERSION => Ok(VersionWish::Legacy),
+        version => version.parse().map(VersionWish::Exactly).map_err(|error| {
+            CliError::usage(format!("--a2a-version: {error}, nor 'any', nor '2025-04'"))
+        }),
     }
 }
 
