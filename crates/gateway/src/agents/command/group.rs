@@ -10,8 +10,11 @@ use std::time::Duration;
 use tokio::process::Child;
 use tokio::time::{sleep, timeout};
 
-/// How often a group that is ending is looked at: no event tells when the last member is gone.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// First pause between two looks at a group that is ending: no event tells when the last member
+/// is gone. Doubles up to [`LAST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// Longest pause between two looks.
+const LAST_PAUSE: Duration = Duration::from_millis(100);
 /// How long killed processes may take to vanish. Killing cannot be refused, so this passes only
 /// where nobody collects orphans or one hangs in the kernel.
 const VANISH_LIMIT: Duration = Duration::from_secs(1);
@@ -63,12 +66,7 @@ impl Group {
         }
         if self.has_members() {
             self.signal(Signal::SIGKILL);
-            let vanished = async {
-                while self.has_members() {
-                    sleep(LOOK_EVERY).await;
-                }
-            };
-            if timeout(VANISH_LIMIT, vanished).await.is_err() {
+            if timeout(VANISH_LIMIT, self.empty()).await.is_err() {
                 tracing::warn!(
                     group = self.id.as_raw(),
                     "killed processes have not vanished yet"
@@ -81,8 +79,14 @@ impl Group {
     async fn gone(&self, leader: &mut Child) {
         // An error means that it was collected before.
         drop(leader.wait().await);
+        self.empty().await;
+    }
+
+    async fn empty(&self) {
+        let mut pause = FIRST_PAUSE;
         while self.has_members() {
-            sleep(LOOK_EVERY).await;
+            sleep(pause).await;
+            pause = (pause * 2).min(LAST_PAUSE);
         }
     }
 
@@ -95,13 +99,48 @@ impl Group {
                 break;
             }
         }
-        killpg(self.id, None) != Err(Errno::ESRCH)
+        killpg(self.id, None) != Err(Errno::ESRCH) && has_living_members(self.id)
     }
 
     /// A group that is gone already needs no signal.
     fn signal(&self, signal: Signal) {
         let _ = killpg(self.id, signal);
     }
+}
+
+/// Whether one of the group still runs. The dead count as members until somebody collects them,
+/// which the first process of many containers never does.
+#[cfg(target_os = "linux")]
+fn has_living_members(group: Pid) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return true;
+    };
+    processes.flatten().any(|process| {
+        let is_process = process
+            .file_name()
+            .as_encoded_bytes()
+            .iter()
+            .all(u8::is_ascii_digit);
+        let stat = is_process.then(|| std::fs::read_to_string(process.path().join("stat")).ok());
+        stat.flatten()
+            .is_some_and(|stat| is_living_member(&stat, group))
+    })
+}
+
+/// Reads `pid (name) state parent group …`; a name may hold anything, so its end is looked for.
+#[cfg(target_os = "linux")]
+fn is_living_member(stat: &str, group: Pid) -> bool {
+    let Some((_, rest)) = stat.rsplit_once(')') else {
+        return false;
+    };
+    let mut fields = rest.split_ascii_whitespace();
+    let (state, of) = (fields.next(), fields.nth(1));
+    of.and_then(|of| of.parse().ok()) == Some(group.as_raw()) && !matches!(state, Some("Z" | "X"))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_living_members(_: Pid) -> bool {
+    true
 }
 
 impl Drop for Group {
@@ -135,6 +174,21 @@ mod tests {
         stdout.read_line(&mut line).await.unwrap();
         assert_eq!(line, "ready\n");
         (group, child)
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_dead_are_no_members() {
+        let group = Pid::from_raw(77);
+        for (stat, living) in [
+            ("80 (sh) S 1 77 77 0", true),
+            ("80 (a) Z 1) R 5 77 77 0", true),
+            ("80 (sh) Z 1 77 77 0", false),
+            ("80 (sh) S 77 78 77 0", false),
+            ("garbage", false),
+        ] {
+            assert_eq!(is_living_member(stat, group), living, "{stat}");
+        }
     }
 
     #[tokio::test]

@@ -7,6 +7,8 @@
 mod acts;
 mod profile;
 mod tck;
+#[cfg(test)]
+mod tests;
 
 pub use profile::{INPUT_MODES, Profile, ProfileSwitches};
 

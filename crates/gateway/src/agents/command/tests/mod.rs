@@ -72,6 +72,7 @@ impl Gateway {
             dialect: Dialect::V1,
             alias: None,
             payload_hash: [0; 32],
+            streams: false,
         }
     }
 
@@ -93,7 +94,7 @@ impl Gateway {
 
     /// The id of a new task, and a reader of every event that follows its creation.
     async fn watch(&self, message: Message) -> (Arc<str>, Subscription) {
-        let answer = self
+        let (answer, _) = self
             .engine
             .submit_and_watch(self.submission(message))
             .await
