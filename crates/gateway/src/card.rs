@@ -31,7 +31,11 @@ impl BaseUrl {
     /// Where an agent takes JSON-RPC; the default one at the root.
     #[must_use]
     pub fn agent_url(&self, name: &str, is_default: bool) -> String {
-        if is_default { format!("{}/", self.0) } else { format!("{}/agents/{name}", self.0) }
+        if is_default {
+            format!("{}/", self.0)
+        } else {
+            format!("{}/agents/{name}", self.0)
+        }
     }
 
     /// Where an agent takes the 2025-04 dialect.
@@ -45,10 +49,17 @@ impl BaseUrl {
 #[must_use]
 pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) -> AgentCard {
     let settings = &agent.config;
-    let is_default = agents.default_agent().is_some_and(|default| default.name == agent.name);
-    let name = settings.name.clone().unwrap_or_else(|| agent.name.to_string());
-    let description =
-        settings.description.clone().unwrap_or_else(|| format!("The agent '{name}'."));
+    let is_default = agents
+        .default_agent()
+        .is_some_and(|default| default.name == agent.name);
+    let name = settings
+        .name
+        .clone()
+        .unwrap_or_else(|| agent.name.to_string());
+    let description = settings
+        .description
+        .clone()
+        .unwrap_or_else(|| format!("The agent '{name}'."));
     let mut card = AgentCard {
         supported_interfaces: interfaces(&base.agent_url(&agent.name, is_default), config),
         provider: settings.provider.as_ref().map(|provider| AgentProvider {
@@ -56,7 +67,10 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
             organization: provider.organization.clone(),
         }),
         version: settings.version.clone(),
-        documentation_url: settings.documentation_url.as_ref().map(|url| url.as_str().to_owned()),
+        documentation_url: settings
+            .documentation_url
+            .as_ref()
+            .map(|url| url.as_str().to_owned()),
         capabilities: AgentCapabilities {
             streaming: Some(settings.capabilities.streaming),
             push_notifications: Some(settings.capabilities.push_notifications),
@@ -66,7 +80,10 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
         default_input_modes: settings.input_modes.clone(),
         default_output_modes: settings.output_modes.clone(),
         skills: skills(settings, &name, &description),
-        icon_url: settings.icon_url.as_ref().map(|url| url.as_str().to_owned()),
+        icon_url: settings
+            .icon_url
+            .as_ref()
+            .map(|url| url.as_str().to_owned()),
         name,
         description,
         ..AgentCard::default()
@@ -106,7 +123,13 @@ fn skills(settings: &AgentConfig, name: &str, description: &str) -> Vec<AgentSki
 }
 
 fn skill(configured: &SkillConfig) -> AgentSkill {
-    let or_name = |text: &str| if text.is_empty() { configured.name.clone() } else { text.to_owned() };
+    let or_name = |text: &str| {
+        if text.is_empty() {
+            configured.name.clone()
+        } else {
+            text.to_owned()
+        }
+    };
     AgentSkill {
         id: configured.id.clone(),
         name: configured.name.clone(),

@@ -67,15 +67,21 @@ impl Gateway {
         for address in &config.server.listen {
             listeners.push(bind(*address).map_err(|error| cannot_listen(*address, &error))?);
         }
-        let addresses: Vec<SocketAddr> =
-            listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+        let addresses: Vec<SocketAddr> = listeners
+            .iter()
+            .filter_map(|listener| listener.local_addr().ok())
+            .collect();
         let agents = Arc::new(Agents::start(&config, data_dir).map_err(StartError::Agent)?);
         let store = open_store(&config, data_dir).await?;
         let engine = Engine::new(store.clone(), agents.clone());
         let recovered = engine.recover().await?;
         tracing::info!(?recovered, "store opened");
 
-        let operations = Arc::new(Operations::new(engine.clone(), agents.clone(), config.clone()));
+        let operations = Arc::new(Operations::new(
+            engine.clone(),
+            agents.clone(),
+            config.clone(),
+        ));
         let cards = Cards::new(agents, config.clone());
         let hosts = HostCheck::new(&config.server, &addresses);
         let service = Service::new(operations.clone(), cards, hosts);
@@ -104,7 +110,13 @@ impl Gateway {
             connections.spawn(accept_loop(listener, service, bounds, tracked, stopping));
         }
         connections.spawn(keep_retention(store.clone(), stopping.clone()));
-        Ok(Self { addresses, engine, store, connections, stopping })
+        Ok(Self {
+            addresses,
+            engine,
+            store,
+            connections,
+            stopping,
+        })
     }
 
     /// Where it listens, with the ports the system chose.
@@ -132,9 +144,11 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 async fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<dyn Store>, StoreError> {
     let settings = &config.store;
     Ok(match &settings.url {
-        StoreUrl::Memory => Arc::new(nuncio_store::MemoryStore::new(nuncio_store::MemoryOptions {
-            max_tasks: settings.max_tasks,
-        })),
+        StoreUrl::Memory => Arc::new(nuncio_store::MemoryStore::new(
+            nuncio_store::MemoryOptions {
+                max_tasks: settings.max_tasks,
+            },
+        )),
         StoreUrl::Sqlite(path) => {
             let options = nuncio_store::SqliteOptions {
                 max_finished_tasks: settings.max_finished_tasks as u64,
@@ -145,7 +159,9 @@ async fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<dyn Store>, 
             let opened = tokio::task::spawn_blocking(move || {
                 nuncio_store::SqliteStore::open(&path, options)
             });
-            let store = opened.await.map_err(|error| StoreError::Open(error.to_string()))??;
+            let store = opened
+                .await
+                .map_err(|error| StoreError::Open(error.to_string()))??;
             Arc::new(store)
         }
     })

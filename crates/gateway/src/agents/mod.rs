@@ -116,7 +116,12 @@ impl TurnEvent {
     /// A whole artifact in one event.
     #[must_use]
     pub fn artifact(artifact: Artifact) -> Self {
-        Self::Artifact { artifact, append: false, last_chunk: true, metadata: None }
+        Self::Artifact {
+            artifact,
+            append: false,
+            last_chunk: true,
+            metadata: None,
+        }
     }
 }
 

@@ -42,7 +42,9 @@ pub struct TurnLimits {
 
 impl std::fmt::Debug for ServedAgent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServedAgent").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("ServedAgent")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -51,9 +53,10 @@ impl ServedAgent {
     fn new(name: &str, config: AgentConfig, data_dir: &Path) -> Result<Self, String> {
         let (backend, turn_timeout): (Box<dyn Agent>, _) = match &config.backend {
             BackendConfig::Echo(_) => (Box::new(Echo), DEFAULT_TURN_TIMEOUT),
-            BackendConfig::Command(command) => {
-                (Box::new(Command::new(command, data_dir)?), command.turn_timeout)
-            }
+            BackendConfig::Command(command) => (
+                Box::new(Command::new(command, data_dir)?),
+                command.turn_timeout,
+            ),
             BackendConfig::Conformance(settings) => {
                 (Box::new(Conformance::new(settings)?), DEFAULT_TURN_TIMEOUT)
             }
@@ -106,7 +109,9 @@ impl Agents {
     /// The agent that bears this tenant: its configured one, else its name.
     #[must_use]
     pub fn by_tenant(&self, tenant: &str) -> Option<Arc<ServedAgent>> {
-        self.iter().find(|agent| agent.config.tenant.as_deref().unwrap_or(&agent.name) == tenant).cloned()
+        self.iter()
+            .find(|agent| agent.config.tenant.as_deref().unwrap_or(&agent.name) == tenant)
+            .cloned()
     }
 
     /// The agents in the order of the configuration.

@@ -51,9 +51,13 @@ fn error_text(text: &str) -> Vec<u8> {
 /// 405 with the methods that are allowed.
 #[must_use]
 pub fn not_allowed(allowed: &'static str) -> HttpResponse {
-    let mut response =
-        refusal(StatusCode::METHOD_NOT_ALLOWED, "this path takes other methods; see Allow");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    let mut response = refusal(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this path takes other methods; see Allow",
+    );
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
@@ -71,7 +75,10 @@ pub fn with_error_headers(mut response: HttpResponse, error: &A2aError) -> HttpR
     let headers = response.headers_mut();
     if error.kind == ErrorKind::Unauthenticated {
         // RFC 6750 section 3.
-        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"a2a\""));
+        headers.insert(
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static("Bearer realm=\"a2a\""),
+        );
     }
     if let Some(seconds) = error.retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -87,7 +94,9 @@ pub fn with_error_headers(mut response: HttpResponse, error: &A2aError) -> HttpR
 pub fn without_body(response: HttpResponse) -> HttpResponse {
     let (mut parts, body) = response.into_parts();
     if let Body::Whole(Some(bytes)) = &body {
-        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(bytes.len()));
+        parts
+            .headers
+            .insert(CONTENT_LENGTH, HeaderValue::from(bytes.len()));
     }
     Response::from_parts(parts, Body::empty())
 }

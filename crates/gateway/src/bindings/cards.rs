@@ -83,7 +83,9 @@ impl Cards {
         let merged = compat.v0_3 && (compat.merged_card || version == Some(Version::V0_3));
         let form = if merged { Form::Merged } else { Form::V1 };
         let mut response = self.serve(peer, agent, headers, form);
-        response.headers_mut().insert(VARY, HeaderValue::from_static("A2A-Version"));
+        response
+            .headers_mut()
+            .insert(VARY, HeaderValue::from_static("A2A-Version"));
         response
     }
 
@@ -133,7 +135,9 @@ impl Cards {
         let mut response = if fresh {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NOT_MODIFIED;
-            response.headers_mut().insert(answer::A2A_VERSION, answer::V1_0);
+            response
+                .headers_mut()
+                .insert(answer::A2A_VERSION, answer::V1_0);
             response
         } else {
             let mut response = answer::json(StatusCode::OK, Vec::new());
@@ -142,20 +146,30 @@ impl Cards {
         };
         let cache = HeaderValue::from_str(&format!("public, max-age={MAX_AGE_SECONDS}"));
         let headers = response.headers_mut();
-        headers.insert(CACHE_CONTROL, cache.expect("digits and ASCII make a header value"));
+        headers.insert(
+            CACHE_CONTROL,
+            cache.expect("digits and ASCII make a header value"),
+        );
         headers.insert(ETAG, kept.etag);
         headers.insert(LAST_MODIFIED, self.since.clone());
         readable_by_pages(response)
     }
 
     fn kept(&self, agent: &Arc<ServedAgent>, form: Form, base: &BaseUrl) -> Kept {
-        let key = CardKey { agent: agent.name.clone(), form, base: base.clone() };
+        let key = CardKey {
+            agent: agent.name.clone(),
+            form,
+            base: base.clone(),
+        };
         if let Some(kept) = self.kept.lock().get(&key) {
             return kept.clone();
         }
         let card = card::build(agent, &self.agents, &self.config, base);
         let body = encode(&card, form, &base.legacy_url(&agent.name));
-        let kept = Kept { etag: etag(&body), body: Bytes::from(body) };
+        let kept = Kept {
+            etag: etag(&body),
+            body: Bytes::from(body),
+        };
         let mut table = self.kept.lock();
         if table.len() >= MAX_KEPT {
             table.clear();
@@ -189,12 +203,15 @@ fn etag(body: &[u8]) -> HeaderValue {
 fn matches(tags: &str, etag: &HeaderValue) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     let ours = opaque(etag.to_str().unwrap_or_default());
-    tags.split(',').any(|tag| tag.trim() == "*" || opaque(tag) == ours)
+    tags.split(',')
+        .any(|tag| tag.trim() == "*" || opaque(tag) == ours)
 }
 
 /// Cards are public: pages of any origin may read them.
 fn readable_by_pages(mut response: HttpResponse) -> HttpResponse {
-    response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+        .headers_mut()
+        .insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     response
 }
 

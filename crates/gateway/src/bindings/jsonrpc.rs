@@ -38,8 +38,7 @@ pub async fn serve(
     };
     let version = requested_version(head);
     let policy = negotiation(operations);
-    let negotiated =
-        dialects::negotiate(&call.method, version.as_deref(), call.params, &policy);
+    let negotiated = dialects::negotiate(&call.method, version.as_deref(), call.params, &policy);
     let (dialect, method) = match negotiated {
         Ok(negotiated) => negotiated,
         Err(refused) => return error(&call.id, &refused, Dialect::V1),
@@ -79,9 +78,9 @@ fn requested_version<'a>(head: &Head<'a>) -> Option<Cow<'a, str>> {
         return Some(version.to_str().map_or(Cow::Borrowed("?"), Cow::Borrowed));
     }
     let pairs = head.query?.split('&');
-    let value = pairs.filter_map(|pair| pair.split_once('=')).find_map(|(name, value)| {
-        name.eq_ignore_ascii_case(Version::HEADER).then_some(value)
-    })?;
+    let value = pairs
+        .filter_map(|pair| pair.split_once('='))
+        .find_map(|(name, value)| name.eq_ignore_ascii_case(Version::HEADER).then_some(value))?;
     Some(percent_decode_str(value).decode_utf8_lossy())
 }
 
@@ -96,14 +95,17 @@ fn asked(
         agent_is_named,
         payload_hash: Sha256::digest(call.params.unwrap_or_default().as_bytes()).into(),
         idempotency_key: idempotency_key(head.headers)?,
-        last_event_id: header(head.headers, &LAST_EVENT_ID).and_then(|id| id.parse::<EventId>().ok()),
+        last_event_id: header(head.headers, &LAST_EVENT_ID)
+            .and_then(|id| id.parse::<EventId>().ok()),
         ..Asked::plain(head.caller.clone(), agent, dialect)
     })
 }
 
 /// The key of a request that may be repeated.
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, A2aError> {
-    let Some(value) = headers.get(&IDEMPOTENCY_KEY) else { return Ok(None) };
+    let Some(value) = headers.get(&IDEMPOTENCY_KEY) else {
+        return Ok(None);
+    };
     match value.to_str() {
         Ok(key) if !key.is_empty() && key.len() <= MAX_KEY_BYTES => Ok(Some(key.to_owned())),
         _ => {
@@ -124,9 +126,13 @@ fn answer_with(
     match reply {
         Reply::Answer(response) => result(method, &response, &id, dialect),
         Reply::AnswerFrom(response, of_task) => result(method, &response, &id, chosen(of_task)),
-        Reply::Stream(subscription, of_task) => {
-            stream::events(subscription, Frames { id, dialect: chosen(of_task) })
-        }
+        Reply::Stream(subscription, of_task) => stream::events(
+            subscription,
+            Frames {
+                id,
+                dialect: chosen(of_task),
+            },
+        ),
         Reply::MessageStream(message) => stream::message(&message, &Frames { id, dialect }),
     }
 }
@@ -138,13 +144,18 @@ fn result(
     dialect: Dialect,
 ) -> HttpResponse {
     let mut body = Vec::with_capacity(1024);
-    jsonrpc::write_result(id, &mut body, |out| dialect.write_response(method, response, out));
+    jsonrpc::write_result(id, &mut body, |out| {
+        dialect.write_response(method, response, out)
+    });
     with_version(answer::json(StatusCode::OK, body), dialect)
 }
 
 /// An error is HTTP 200, but for what proxies and client libraries must see (specification 9.5).
 pub(super) fn error(id: &RequestId, error: &A2aError, dialect: Dialect) -> HttpResponse {
-    let status = error.kind.transport_status().and_then(|status| StatusCode::from_u16(status).ok());
+    let status = error
+        .kind
+        .transport_status()
+        .and_then(|status| StatusCode::from_u16(status).ok());
     let mut body = Vec::with_capacity(256);
     jsonrpc::write_error(id, error, &mut body);
     let response = answer::json(status.unwrap_or(StatusCode::OK), body);
@@ -162,7 +173,9 @@ pub fn refused(refusal: &A2aError, status: Option<StatusCode>) -> HttpResponse {
 }
 
 fn with_version(mut response: HttpResponse, dialect: Dialect) -> HttpResponse {
-    response.headers_mut().insert(answer::A2A_VERSION, version_of(dialect));
+    response
+        .headers_mut()
+        .insert(answer::A2A_VERSION, version_of(dialect));
     response
 }
 

@@ -39,11 +39,17 @@ pub async fn serve(
         Ok(call) => call,
         Err(refused) => return error(&refused.id, &refused.error, Dialect::Legacy),
     };
-    let desk = Desk { operations, head, agent: Some(agent) };
+    let desk = Desk {
+        operations,
+        head,
+        agent: Some(agent),
+    };
     match desk.run(&call).await {
         Ok((task, id)) => {
             let mut body = Vec::with_capacity(512);
-            jsonrpc::write_result(&call.id, &mut body, |out| openfang::write_task(&task, &id, out));
+            jsonrpc::write_result(&call.id, &mut body, |out| {
+                openfang::write_task(&task, &id, out)
+            });
             answer::json(StatusCode::OK, body)
         }
         Err(refused) => error(&call.id, &refused, Dialect::Legacy),
@@ -52,7 +58,11 @@ pub async fn serve(
 
 /// `POST /a2a/tasks/send`: the same request, a bare task back.
 pub async fn send(operations: &Operations, head: &Head<'_>, body: &[u8]) -> HttpResponse {
-    let desk = Desk { operations, head, agent: None };
+    let desk = Desk {
+        operations,
+        head,
+        agent: None,
+    };
     match openfang::read_rest_send(body) {
         // The envelope's id is always the same in this dialect: the body is the payload.
         Ok(send) => bare(desk.send(send, std::str::from_utf8(body).ok()).await),
@@ -62,12 +72,28 @@ pub async fn send(operations: &Operations, head: &Head<'_>, body: &[u8]) -> Http
 
 /// `GET /a2a/tasks/{id}`.
 pub async fn get(operations: &Operations, head: &Head<'_>, id: &str) -> HttpResponse {
-    bare(Desk { operations, head, agent: None }.get(id).await)
+    bare(
+        Desk {
+            operations,
+            head,
+            agent: None,
+        }
+        .get(id)
+        .await,
+    )
 }
 
 /// `POST /a2a/tasks/{id}/cancel`.
 pub async fn cancel(operations: &Operations, head: &Head<'_>, id: &str) -> HttpResponse {
-    bare(Desk { operations, head, agent: None }.cancel(id).await)
+    bare(
+        Desk {
+            operations,
+            head,
+            agent: None,
+        }
+        .cancel(id)
+        .await,
+    )
 }
 
 /// A bare task, 500 if it failed; errors as `{"error":"…"}`.
@@ -75,14 +101,22 @@ fn bare(outcome: Result<(Task, String), A2aError>) -> HttpResponse {
     let (task, id) = match outcome {
         Ok(found) => found,
         Err(error) if error.kind == ErrorKind::TaskNotCancelable => {
-            let id = error.info.get("taskId").map(String::as_str).unwrap_or_default();
+            let id = error
+                .info
+                .get("taskId")
+                .map(String::as_str)
+                .unwrap_or_default();
             return answer::refusal(
                 StatusCode::CONFLICT,
                 &format!("Task '{id}' cannot be cancelled"),
             );
         }
         Err(error) if error.kind == ErrorKind::TaskNotFound => {
-            let id = error.info.get("taskId").map(String::as_str).unwrap_or_default();
+            let id = error
+                .info
+                .get("taskId")
+                .map(String::as_str)
+                .unwrap_or_default();
             return answer::refusal(StatusCode::NOT_FOUND, &format!("Task '{id}' not found"));
         }
         Err(error) => return answer::plain_error(&error),
@@ -105,7 +139,9 @@ impl Desk<'_> {
     async fn run(&self, call: &Call<'_>) -> Result<(Task, String), A2aError> {
         let method = openfang::method(&call.method)?;
         if method == Method::SendMessage {
-            return self.send(openfang::read_send(call.params)?, call.params).await;
+            return self
+                .send(openfang::read_send(call.params)?, call.params)
+                .await;
         }
         match Dialect::Legacy.read_request(method, call.params)? {
             Request::GetTask(request) => self.get(&request.id).await,
@@ -119,7 +155,11 @@ impl Desk<'_> {
         send: LegacySend,
         payload: Option<&str>,
     ) -> Result<(Task, String), A2aError> {
-        let LegacySend { mut request, caller_task_id, agent } = send;
+        let LegacySend {
+            mut request,
+            caller_task_id,
+            agent,
+        } = send;
         let agent = self.choose_agent(agent.as_deref())?;
         if asks_for_status(&request.message)
             && let Some(context_id) = &request.message.context_id
@@ -138,7 +178,10 @@ impl Desk<'_> {
             answer_within: Some(ANSWER_WITHIN),
             ..self.asked(agent)
         };
-        let reply = self.operations.run(asked, Request::SendMessage(request)).await?;
+        let reply = self
+            .operations
+            .run(asked, Request::SendMessage(request))
+            .await?;
         let Reply::Answer(Response::SendMessage(response)) = reply else {
             return Err(unexpected());
         };
@@ -152,17 +195,31 @@ impl Desk<'_> {
 
     async fn get(&self, id: &str) -> Result<(Task, String), A2aError> {
         let (found, agent) = self.locate(id).await?;
-        let request = GetTaskRequest { tenant: None, id: found, history_length: None };
+        let request = GetTaskRequest {
+            tenant: None,
+            id: found,
+            history_length: None,
+        };
         self.task(id, agent, Request::GetTask(request)).await
     }
 
     async fn cancel(&self, id: &str) -> Result<(Task, String), A2aError> {
         let (found, agent) = self.locate(id).await?;
-        let request = CancelTaskRequest { tenant: None, id: found, metadata: None };
-        self.task(id, agent, Request::CancelTask(request)).await.map_err(|error| {
-            // The caller knows the task by the id it asked with.
-            if error.info.contains_key("taskId") { error.with("taskId", id) } else { error }
-        })
+        let request = CancelTaskRequest {
+            tenant: None,
+            id: found,
+            metadata: None,
+        };
+        self.task(id, agent, Request::CancelTask(request))
+            .await
+            .map_err(|error| {
+                // The caller knows the task by the id it asked with.
+                if error.info.contains_key("taskId") {
+                    error.with("taskId", id)
+                } else {
+                    error
+                }
+            })
     }
 
     async fn task(
@@ -187,7 +244,9 @@ impl Desk<'_> {
         }
         let agents = self.operations.agents();
         let in_query = self.head.query.and_then(|query| {
-            query.split('&').find_map(|pair| pair.strip_prefix("agent="))
+            query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix("agent="))
         });
         let found = match in_query.or(named) {
             Some(name) => agents.get(name),
@@ -221,7 +280,11 @@ impl Desk<'_> {
         if owner.name != agent.name {
             return Ok(None);
         }
-        let request = GetTaskRequest { tenant: None, id: id.clone(), history_length: Some(0) };
+        let request = GetTaskRequest {
+            tenant: None,
+            id: id.clone(),
+            history_length: Some(0),
+        };
         let (task, _) = self.task(alias, owner, Request::GetTask(request)).await?;
         Ok((!task.status.state.is_terminal()).then_some(id))
     }
@@ -238,7 +301,11 @@ impl Desk<'_> {
             include_artifacts: Some(true),
             ..ListTasksRequest::default()
         };
-        match self.operations.run(self.asked(agent.clone()), Request::ListTasks(request)).await? {
+        match self
+            .operations
+            .run(self.asked(agent.clone()), Request::ListTasks(request))
+            .await?
+        {
             Reply::Answer(Response::ListTasks(page)) => Ok(page.tasks.into_iter().next()),
             _ => Err(unexpected()),
         }
@@ -278,5 +345,8 @@ fn as_task(message: Message) -> Task {
 }
 
 fn unexpected() -> A2aError {
-    A2aError::new(ErrorKind::Internal, "The gateway answered in a form this dialect does not know.")
+    A2aError::new(
+        ErrorKind::Internal,
+        "The gateway answered in a form this dialect does not know.",
+    )
 }

@@ -41,21 +41,26 @@ impl Frames {
 /// The answer that streams a task's events.
 pub(super) fn events(subscription: Subscription, frames: Frames) -> HttpResponse {
     let dialect = frames.dialect;
-    let pieces = unfold((subscription, frames), |(mut subscription, frames)| async move {
-        let mut piece = Vec::with_capacity(1024);
-        match tokio::time::timeout(HEARTBEAT_INTERVAL, subscription.next()).await {
-            Err(_) => piece.extend_from_slice(sse::HEARTBEAT),
-            Ok(None) => return None,
-            Ok(Some((event, last))) => {
-                frames.write(&subscription, &event, last, &mut piece);
-                while subscription.has_ready() && piece.len() < PIECE_BYTES {
-                    let Some((event, last)) = subscription.next().await else { break };
+    let pieces = unfold(
+        (subscription, frames),
+        |(mut subscription, frames)| async move {
+            let mut piece = Vec::with_capacity(1024);
+            match tokio::time::timeout(HEARTBEAT_INTERVAL, subscription.next()).await {
+                Err(_) => piece.extend_from_slice(sse::HEARTBEAT),
+                Ok(None) => return None,
+                Ok(Some((event, last))) => {
                     frames.write(&subscription, &event, last, &mut piece);
+                    while subscription.has_ready() && piece.len() < PIECE_BYTES {
+                        let Some((event, last)) = subscription.next().await else {
+                            break;
+                        };
+                        frames.write(&subscription, &event, last, &mut piece);
+                    }
                 }
             }
-        }
-        Some((Bytes::from(piece), (subscription, frames)))
-    });
+            Some((Bytes::from(piece), (subscription, frames)))
+        },
+    );
     response(Body::stream(pieces), dialect)
 }
 
@@ -64,7 +69,9 @@ pub(super) fn message(message: &Arc<Message>, frames: &Frames) -> HttpResponse {
     let event = StreamResponse::Message(Message::clone(message));
     let mut frame = Vec::new();
     sse::write_frame(None, &mut frame, |out| {
-        jsonrpc::write_result(&frames.id, out, |out| frames.dialect.write_event(&event, true, out));
+        jsonrpc::write_result(&frames.id, out, |out| {
+            frames.dialect.write_event(&event, true, out)
+        });
     });
     response(Body::whole(frame), frames.dialect)
 }
@@ -76,7 +83,10 @@ fn response(body: Body, dialect: Dialect) -> HttpResponse {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // Proxies that buffer answers would hold events back.
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    headers.insert(
+        HeaderName::from_static("x-accel-buffering"),
+        HeaderValue::from_static("no"),
+    );
     headers.insert(super::answer::A2A_VERSION, version_of(dialect));
     response
 }

@@ -19,7 +19,9 @@ impl Operations {
             visibility: asked.caller.visibility(&asked.agent.name),
             context_id: request.context_id,
             state: request.status,
-            status_from_millis: request.status_timestamp_after.map(Timestamp::as_millis_ceil),
+            status_from_millis: request
+                .status_timestamp_after
+                .map(Timestamp::as_millis_ceil),
             page_size,
             after: None,
             include: Include {
@@ -28,15 +30,25 @@ impl Operations {
                 artifacts: include_artifacts,
             },
         };
-        let after = request.page_token.map(|token| self.page_tokens.read(&token, &query));
-        let query = ListQuery { after: after.transpose()?, ..query };
-        let page = self.engine.store().list_tasks(query.clone()).await.map_err(store_error)?;
+        let after = request
+            .page_token
+            .map(|token| self.page_tokens.read(&token, &query));
+        let query = ListQuery {
+            after: after.transpose()?,
+            ..query
+        };
+        let page = self
+            .engine
+            .store()
+            .list_tasks(query.clone())
+            .await
+            .map_err(store_error)?;
         let tasks = page.tasks.iter().map(nuncio_store::TaskRecord::to_task);
         Ok(Reply::Answer(Response::ListTasks(ListTasksResponse {
             tasks: tasks.collect::<Result<_, _>>().map_err(store_error)?,
-            next_page_token: page
-                .next
-                .map_or_else(String::new, |cursor| self.page_tokens.write(&cursor, &query)),
+            next_page_token: page.next.map_or_else(String::new, |cursor| {
+                self.page_tokens.write(&cursor, &query)
+            }),
             page_size,
             total_size: u32::try_from(page.total).unwrap_or(u32::MAX),
         })))

@@ -91,7 +91,12 @@ impl Operations {
     /// The operations of these agents.
     #[must_use]
     pub fn new(engine: Arc<Engine>, agents: Arc<Agents>, config: Arc<Config>) -> Self {
-        Self { engine, agents, config, page_tokens: PageTokens::new() }
+        Self {
+            engine,
+            agents,
+            config,
+            page_tokens: PageTokens::new(),
+        }
     }
 
     /// The engine behind the operations.
@@ -148,12 +153,20 @@ impl Operations {
         let everywhere = caller.visibility_everywhere();
         let store = self.engine.store();
         let mut found = id.to_owned();
-        let mut record =
-            store.task(id, &everywhere, Include::NOTHING).await.map_err(store_error)?;
+        let mut record = store
+            .task(id, &everywhere, Include::NOTHING)
+            .await
+            .map_err(store_error)?;
         if record.is_none() {
-            let known = store.task_by_alias(id, &everywhere).await.map_err(store_error)?;
+            let known = store
+                .task_by_alias(id, &everywhere)
+                .await
+                .map_err(store_error)?;
             found = known.ok_or_else(not_found)?;
-            record = store.task(&found, &everywhere, Include::NOTHING).await.map_err(store_error)?;
+            record = store
+                .task(&found, &everywhere, Include::NOTHING)
+                .await
+                .map_err(store_error)?;
         }
         let record = record.ok_or_else(not_found)?;
         let agent = self.agents.get(&record.agent).ok_or_else(not_found)?;

@@ -44,7 +44,9 @@ impl PageTokens {
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| wrong())?;
         let cut = bytes.len().checked_sub(MAC_BYTES).ok_or_else(wrong)?;
         let (cursor, mac) = bytes.split_at(cut);
-        self.mac(cursor, query).verify_truncated_left(mac).map_err(|_| wrong())?;
+        self.mac(cursor, query)
+            .verify_truncated_left(mac)
+            .map_err(|_| wrong())?;
         let (time, id) = cursor.split_first_chunk::<TIME_BYTES>().ok_or_else(wrong)?;
         Ok(Cursor {
             status_millis: i64::from_be_bytes(*time),
@@ -72,7 +74,10 @@ mod tests {
 
     fn query(owner: &str, context: Option<&str>) -> ListQuery {
         ListQuery {
-            visibility: Visibility { agent: None, owner: Some(owner.into()) },
+            visibility: Visibility {
+                agent: None,
+                owner: Some(owner.into()),
+            },
             context_id: context.map(str::to_owned),
             state: None,
             status_from_millis: None,
@@ -85,14 +90,24 @@ mod tests {
     #[test]
     fn a_token_is_good_for_its_caller_and_filters_only() {
         let tokens = PageTokens::new();
-        let cursor = Cursor { status_millis: 7, id: "t".to_owned() };
+        let cursor = Cursor {
+            status_millis: 7,
+            id: "t".to_owned(),
+        };
         let token = tokens.write(&cursor, &query("alice", None));
         assert_eq!(tokens.read(&token, &query("alice", None)), Ok(cursor));
         assert!(tokens.read(&token, &query("bob", None)).is_err());
         assert!(tokens.read(&token, &query("alice", Some("c"))).is_err());
-        assert!(PageTokens::new().read(&token, &query("alice", None)).is_err());
+        assert!(
+            PageTokens::new()
+                .read(&token, &query("alice", None))
+                .is_err()
+        );
         for forged in ["", "x", "' OR 1=1", &token[1..], &"A".repeat(500)] {
-            assert!(tokens.read(forged, &query("alice", None)).is_err(), "{forged}");
+            assert!(
+                tokens.read(forged, &query("alice", None)).is_err(),
+                "{forged}"
+            );
         }
     }
 }

@@ -42,12 +42,16 @@ impl Operations {
     ) -> Result<Reply, A2aError> {
         require_streaming(&asked.agent)?;
         let dialect = asked.dialect;
-        let history = history_length(request.configuration.history_length);
-        let submission = self.admit(asked, request).await?;
-        let closes = Closes::WhenInputIsRequired;
-        Ok(match self.engine.submit_and_watch(submission).await? {
+        let submission = Submission {
+            streams: true,
+            ..self.admit(asked, request).await?
+        };
+        let (answer, snapshot) = self.engine.submit_and_watch(submission).await?;
+        Ok(match answer {
             Answer::Task(live) => {
-                let stream = Subscription::from_snapshot(self.engine.clone(), live, history, closes);
+                let first = snapshot.unwrap_or_else(|| live.snapshot(None));
+                let closes = Closes::WhenInputIsRequired;
+                let stream = Subscription::starting_with(first, self.engine.clone(), live, closes);
                 Reply::Stream(stream, dialect)
             }
             Answer::Message(message) => Reply::MessageStream(message),
@@ -60,14 +64,19 @@ impl Operations {
         asked: Asked,
         mut request: SendMessageRequest,
     ) -> Result<Submission, A2aError> {
-        if request.configuration.task_push_notification_config.is_some() {
+        if request
+            .configuration
+            .task_push_notification_config
+            .is_some()
+        {
             return Err(not_supported());
         }
         for part in &request.message.parts {
             require_media_type(&asked.agent, part)?;
         }
         let visibility = asked.caller.visibility(&asked.agent.name);
-        self.drop_foreign_references(&mut request.message, &visibility).await?;
+        self.drop_foreign_references(&mut request.message, &visibility)
+            .await?;
         request.idempotency_key = request.idempotency_key.or(asked.idempotency_key);
         if self.config.server.idempotency == Idempotency::MessageId
             && request.idempotency_key.is_none()
@@ -82,6 +91,7 @@ impl Operations {
             dialect: asked.dialect,
             alias: asked.alias,
             payload_hash: asked.payload_hash,
+            streams: false,
         })
     }
 
@@ -122,13 +132,23 @@ pub(super) fn require_streaming(agent: &Arc<ServedAgent>) -> Result<(), A2aError
 /// Text of any kind and parts without a type are always taken; other types only where the agent
 /// declares them (specification 3.1.1).
 fn require_media_type(agent: &Arc<ServedAgent>, part: &Part) -> Result<(), A2aError> {
-    let Some(media_type) = &part.media_type else { return Ok(()) };
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some(media_type) = &part.media_type else {
+        return Ok(());
+    };
+    let essence = media_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     let declared = &agent.config.input_modes;
     if essence.starts_with("text/") || declared.iter().any(|mode| covers(mode, &essence)) {
         return Ok(());
     }
-    let text = format!("This agent does not take parts of type '{essence}'; it takes {}.", declared.join(", "));
+    let text = format!(
+        "This agent does not take parts of type '{essence}'; it takes {}.",
+        declared.join(", ")
+    );
     Err(A2aError::new(ErrorKind::ContentTypeNotSupported, text).with("mediaType", essence))
 }
 

@@ -32,7 +32,9 @@ struct Token {
 
 impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Token").field("peer", &self.peer).finish_non_exhaustive()
+        f.debug_struct("Token")
+            .field("peer", &self.peer)
+            .finish_non_exhaustive()
     }
 }
 
@@ -53,13 +55,26 @@ impl Authenticator {
         let mut tokens: Vec<Token> = Vec::new();
         for (peer, reference) in &config.peer_tokens {
             if let Some(secret) = reference.secret() {
-                tokens.push(Token { digest: digest(secret.expose()), peer: Some(peer.clone()) });
+                tokens.push(Token {
+                    digest: digest(secret.expose()),
+                    peer: Some(peer.clone()),
+                });
             }
         }
-        if let Some(secret) = config.bearer_token.as_ref().and_then(|reference| reference.secret()) {
-            tokens.push(Token { digest: digest(secret.expose()), peer: None });
+        if let Some(secret) = config
+            .bearer_token
+            .as_ref()
+            .and_then(|reference| reference.secret())
+        {
+            tokens.push(Token {
+                digest: digest(secret.expose()),
+                peer: None,
+            });
         }
-        Self { tokens, trusted: config.trusted_peers.clone() }
+        Self {
+            tokens,
+            trusted: config.trusted_peers.clone(),
+        }
     }
 
     /// Who sent this head from `address`.
@@ -73,10 +88,17 @@ impl Authenticator {
         let token = self.find(&presented).ok_or_else(|| {
             unauthenticated("The credential is not known to this agent; ask its operator for one.")
         })?;
-        let Some(peer) = &token.peer else { return Ok(Caller::address(address)) };
+        let Some(peer) = &token.peer else {
+            return Ok(Caller::address(address));
+        };
         if !self.trusted.is_empty() && !self.trusted.contains(peer) {
-            let text = format!("Peer '{peer}' is not trusted here; ask the operator to add it to trusted_peers.");
-            return Err(Denied::Untrusted(A2aError::new(ErrorKind::PermissionDenied, text)));
+            let text = format!(
+                "Peer '{peer}' is not trusted here; ask the operator to add it to trusted_peers."
+            );
+            return Err(Denied::Untrusted(A2aError::new(
+                ErrorKind::PermissionDenied,
+                text,
+            )));
         }
         Ok(Caller::peer(peer))
     }
@@ -134,8 +156,12 @@ mod tests {
     fn authenticator(trusted: &[&str]) -> Authenticator {
         let token = |text: &str| SecretRef::given(Secret::new(text), "test");
         let mut config = SecurityConfig::default();
-        config.peer_tokens.insert("alice".to_owned(), token("alice-token"));
-        config.peer_tokens.insert("bob".to_owned(), token("bob-token"));
+        config
+            .peer_tokens
+            .insert("alice".to_owned(), token("alice-token"));
+        config
+            .peer_tokens
+            .insert("bob".to_owned(), token("bob-token"));
         config.bearer_token = Some(token("shared-token"));
         config.trusted_peers = trusted.iter().map(|name| (*name).to_owned()).collect();
         Authenticator::new(&config)
@@ -163,7 +189,13 @@ mod tests {
 
     #[test]
     fn what_is_no_known_token_is_nobody() {
-        for value in ["Bearer ", "Bearer wrong", "alice-token", "Digest alice-token", "Basic !"] {
+        for value in [
+            "Bearer ",
+            "Bearer wrong",
+            "alice-token",
+            "Digest alice-token",
+            "Basic !",
+        ] {
             let denied = authenticator(&[]).caller(&head("authorization", value), HOME);
             assert!(matches!(denied, Err(Denied::Unauthenticated(_))), "{value}");
         }
@@ -175,7 +207,13 @@ mod tests {
     fn a_list_of_trusted_peers_keeps_the_others_out() {
         let head = |token: &str| head("authorization", &format!("Bearer {token}"));
         let gate = authenticator(&["alice"]);
-        assert_eq!(gate.caller(&head("alice-token"), HOME), Ok(Caller::peer("alice")));
-        assert!(matches!(gate.caller(&head("bob-token"), HOME), Err(Denied::Untrusted(_))));
+        assert_eq!(
+            gate.caller(&head("alice-token"), HOME),
+            Ok(Caller::peer("alice"))
+        );
+        assert!(matches!(
+            gate.caller(&head("bob-token"), HOME),
+            Err(Denied::Untrusted(_))
+        ));
     }
 }

@@ -18,19 +18,25 @@ impl Caller {
     /// The one who runs this gateway, over its Unix socket.
     #[must_use]
     pub fn operator() -> Self {
-        Self { owner: OPERATOR.into() }
+        Self {
+            owner: OPERATOR.into(),
+        }
     }
 
     /// A peer with a token of its own.
     #[must_use]
     pub fn peer(name: &str) -> Self {
-        Self { owner: format!("peer:{name}").into() }
+        Self {
+            owner: format!("peer:{name}").into(),
+        }
     }
 
     /// Whoever speaks from this address, with the shared token or on a gateway without tokens.
     #[must_use]
     pub fn address(address: IpAddr) -> Self {
-        Self { owner: format!("ip:{}", address.to_canonical()).into() }
+        Self {
+            owner: format!("ip:{}", address.to_canonical()).into(),
+        }
     }
 
     /// Whether this is the operator.
@@ -42,13 +48,20 @@ impl Caller {
     /// Which tasks of `agent` the caller may see: its own; the operator all.
     #[must_use]
     pub fn visibility(&self, agent: &Arc<str>) -> Visibility {
-        Visibility { agent: Some(agent.clone()), ..self.visibility_everywhere() }
+        Visibility {
+            agent: Some(agent.clone()),
+            ..self.visibility_everywhere()
+        }
     }
 
     /// Which tasks of any agent the caller may see.
     #[must_use]
     pub fn visibility_everywhere(&self) -> Visibility {
-        let owner = if self.is_operator() { None } else { Some(self.owner.clone()) };
+        let owner = if self.is_operator() {
+            None
+        } else {
+            Some(self.owner.clone())
+        };
         Visibility { agent: None, owner }
     }
 }

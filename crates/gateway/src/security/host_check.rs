@@ -18,8 +18,17 @@ impl HostCheck {
     #[must_use]
     pub fn new(config: &ServerConfig, bound: &[SocketAddr]) -> Self {
         let mut names = vec!["localhost".to_owned()];
-        names.extend(config.allowed_hosts.iter().map(|name| name.to_ascii_lowercase()));
-        if let Some(host) = config.public_url.as_ref().and_then(|url| url.url().host_str()) {
+        names.extend(
+            config
+                .allowed_hosts
+                .iter()
+                .map(|name| name.to_ascii_lowercase()),
+        );
+        if let Some(host) = config
+            .public_url
+            .as_ref()
+            .and_then(|url| url.url().host_str())
+        {
             names.push(host.to_ascii_lowercase());
         }
         names.extend(bound.iter().map(|address| address.ip().to_string()));
@@ -32,11 +41,16 @@ impl HostCheck {
     /// Whether `authority` (`host` or `host:port`) is one of ours.
     #[must_use]
     pub fn allows(&self, authority: &str) -> bool {
-        let Ok(authority) = authority.parse::<Authority>() else { return false };
+        let Ok(authority) = authority.parse::<Authority>() else {
+            return false;
+        };
         if authority.as_str().contains('@') {
             return false;
         }
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        let host = authority
+            .host()
+            .trim_start_matches('[')
+            .trim_end_matches(']');
         let host = host.to_ascii_lowercase();
         let address: Option<IpAddr> = host.parse().ok();
         match address {
@@ -48,8 +62,9 @@ impl HostCheck {
     /// Whether a page of `origin` may call: only one of our own.
     #[must_use]
     pub fn allows_origin(&self, origin: &str) -> bool {
-        let authority =
-            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let authority = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
         authority.is_some_and(|authority| self.allows(authority))
     }
 }
@@ -65,10 +80,23 @@ mod tests {
             ..ServerConfig::default()
         };
         let check = HostCheck::new(&config, &["127.0.0.1:8081".parse().unwrap()]);
-        for host in ["localhost", "LOCALHOST:8081", "127.0.0.1:1", "[::1]:8081", "agents.example"] {
+        for host in [
+            "localhost",
+            "LOCALHOST:8081",
+            "127.0.0.1:1",
+            "[::1]:8081",
+            "agents.example",
+        ] {
             assert!(check.allows(host), "{host}");
         }
-        for host in ["evil.example", "evil.localhost", "10.0.0.1", "a@localhost", "", "x/y"] {
+        for host in [
+            "evil.example",
+            "evil.localhost",
+            "10.0.0.1",
+            "a@localhost",
+            "",
+            "x/y",
+        ] {
             assert!(!check.allows(host), "{host}");
         }
         assert!(check.allows_origin("http://localhost:3000"));

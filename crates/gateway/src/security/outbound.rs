@@ -10,20 +10,37 @@ use crate::agents::TurnEvent;
 #[must_use]
 pub fn release(event: TurnEvent) -> TurnEvent {
     match event {
-        TurnEvent::Artifact { artifact, append, last_chunk, metadata } => {
-            let artifact = Artifact { parts: release_parts(artifact.parts), ..artifact };
-            TurnEvent::Artifact { artifact, append, last_chunk, metadata }
+        TurnEvent::Artifact {
+            artifact,
+            append,
+            last_chunk,
+            metadata,
+        } => {
+            let artifact = Artifact {
+                parts: release_parts(artifact.parts),
+                ..artifact
+            };
+            TurnEvent::Artifact {
+                artifact,
+                append,
+                last_chunk,
+                metadata,
+            }
         }
-        TurnEvent::Progress { message, metadata } => {
-            TurnEvent::Progress { message: message.map(release_message), metadata }
-        }
+        TurnEvent::Progress { message, metadata } => TurnEvent::Progress {
+            message: message.map(release_message),
+            metadata,
+        },
     }
 }
 
 /// A message as it may be stored and sent.
 #[must_use]
 pub fn release_message(message: Message) -> Message {
-    Message { parts: release_parts(message.parts), ..message }
+    Message {
+        parts: release_parts(message.parts),
+        ..message
+    }
 }
 
 fn release_parts(mut parts: Vec<Part>) -> Vec<Part> {
@@ -31,7 +48,10 @@ fn release_parts(mut parts: Vec<Part>) -> Vec<Part> {
         if let PartContent::Text(text) | PartContent::Url(text) = &mut part.content {
             replace_nul(text);
         }
-        for label in [&mut part.filename, &mut part.media_type].into_iter().flatten() {
+        for label in [&mut part.filename, &mut part.media_type]
+            .into_iter()
+            .flatten()
+        {
             replace_nul(label);
         }
     }

@@ -39,7 +39,10 @@ impl Body {
     pub fn holding<G: Send + Unpin + 'static>(self, guard: G) -> Self {
         match self {
             Self::Whole(bytes) => Self::Whole(bytes),
-            Self::Stream(pieces) => Self::stream(Holding { pieces, _guard: guard }),
+            Self::Stream(pieces) => Self::stream(Holding {
+                pieces,
+                _guard: guard,
+            }),
         }
     }
 }
@@ -67,9 +70,10 @@ impl hyper::body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Stream(stream) => {
-                stream.as_mut().poll_next(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
-            }
+            Self::Stream(stream) => stream
+                .as_mut()
+                .poll_next(cx)
+                .map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
         }
     }
 

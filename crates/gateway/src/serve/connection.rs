@@ -68,7 +68,7 @@ async fn serve_http1(
     stopping: CancellationToken,
     patience: Patience,
 ) -> hyper::Result<()> {
-    let phase = ConnectionPhase::default();
+    let phase = ConnectionPhase::new();
     let guarded = TokioIo::new(SocketGuard::new(socket, phase.clone(), patience));
     let serve_one = service_fn(move |request| {
         let (service, phase) = (service.clone(), phase.clone());

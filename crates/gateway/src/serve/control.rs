@@ -126,7 +126,10 @@ impl ControlDesk {
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/admin/agents") => self.agents(),
             _ => {
-                let peer = Peer { from: self.at, at: self.at };
+                let peer = Peer {
+                    from: self.at,
+                    at: self.at,
+                };
                 self.service.serve_operator(peer, request).await
             }
         }
@@ -143,7 +146,9 @@ impl ControlDesk {
         let statuses = agents.iter().map(|agent| AgentStatus {
             name: &agent.name,
             backend: agent.config.backend.kind(),
-            url: self.base.agent_url(&agent.name, default.as_ref() == Some(&agent.name)),
+            url: self
+                .base
+                .agent_url(&agent.name, default.as_ref() == Some(&agent.name)),
             running_turns: agent.running.load(Ordering::Relaxed),
             waiting_turns: agent.waiting.load(Ordering::Relaxed),
         });

@@ -1,18 +1,28 @@
 //! Checks of a request's head before anything else looks at it: one host, one of each header.
 
 use http::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST,
-    HeaderName, ORIGIN,
+    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
 };
 use http::{HeaderMap, Request, StatusCode, Version};
 
 use crate::security::HostCheck;
 
 /// Headers that two readers could take differently if they stood twice.
-const SINGLE: [HeaderName; 6] =
-    [HOST, AUTHORIZATION, CONTENT_TYPE, CONTENT_LENGTH, CONTENT_ENCODING, ORIGIN];
+const SINGLE: [HeaderName; 6] = [
+    HOST,
+    AUTHORIZATION,
+    CONTENT_TYPE,
+    CONTENT_LENGTH,
+    CONTENT_ENCODING,
+    ORIGIN,
+];
 /// Protocol headers, likewise (`A2A-Extensions` may repeat).
-const SINGLE_NAMED: [&str; 4] = ["a2a-version", "x-api-key", "idempotency-key", "last-event-id"];
+const SINGLE_NAMED: [&str; 4] = [
+    "a2a-version",
+    "x-api-key",
+    "idempotency-key",
+    "last-event-id",
+];
 
 /// Why a head is refused: status and a text for the caller.
 pub(super) type HeadRefused = (StatusCode, &'static str);
@@ -22,18 +32,28 @@ pub(super) fn check<B>(request: &Request<B>, hosts: &HostCheck) -> Result<(), He
     let headers = request.headers();
     let doubled = |name: &HeaderName| has_two(headers, name);
     if SINGLE.iter().any(doubled)
-        || SINGLE_NAMED.iter().any(|name| headers.get_all(*name).iter().nth(1).is_some())
+        || SINGLE_NAMED
+            .iter()
+            .any(|name| headers.get_all(*name).iter().nth(1).is_some())
     {
-        return Err((StatusCode::BAD_REQUEST, "a header that may stand once stands twice"));
+        return Err((
+            StatusCode::BAD_REQUEST,
+            "a header that may stand once stands twice",
+        ));
     }
     if headers.contains_key(CONTENT_ENCODING) {
         let text = "compressed bodies are not taken: send the body as it is";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
     }
     check_host(request, hosts)?;
-    let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
+    let origin = headers
+        .get(ORIGIN)
+        .map(|origin| origin.to_str().unwrap_or_default());
     if origin.is_some_and(|origin| !hosts.allows_origin(origin)) {
-        return Err((StatusCode::FORBIDDEN, "pages of this origin may not call this gateway"));
+        return Err((
+            StatusCode::FORBIDDEN,
+            "pages of this origin may not call this gateway",
+        ));
     }
     Ok(())
 }
@@ -44,7 +64,10 @@ fn has_two(headers: &HeaderMap, name: &HeaderName) -> bool {
 
 /// One host, which is ours; HTTP/2 names it in `:authority`.
 fn check_host<B>(request: &Request<B>, hosts: &HostCheck) -> Result<(), HeadRefused> {
-    let named = request.headers().get(HOST).map(|host| host.to_str().unwrap_or_default());
+    let named = request
+        .headers()
+        .get(HOST)
+        .map(|host| host.to_str().unwrap_or_default());
     let authority = request.uri().authority().map(http::uri::Authority::as_str);
     let host = match (named, authority) {
         (Some(named), Some(authority)) if named != authority => {

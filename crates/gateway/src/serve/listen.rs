@@ -43,7 +43,9 @@ pub async fn accept_loop(
             () = stopping.cancelled() => return,
             accepted = async { (place.await, listener.accept().await) } => accepted,
         };
-        let (Ok(place), accepted) = accepted else { return };
+        let (Ok(place), accepted) = accepted else {
+            return;
+        };
         match accepted {
             Ok((socket, from)) => {
                 let Some(address_place) = bounds.enter(from.ip()) else {
@@ -99,7 +101,10 @@ impl ConnectionBounds {
         }
         *count += 1;
         drop(addresses);
-        Some(AddressPlace { bounds: self.clone(), address })
+        Some(AddressPlace {
+            bounds: self.clone(),
+            address,
+        })
     }
 }
 

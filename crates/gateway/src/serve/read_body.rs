@@ -25,14 +25,18 @@ pub(super) async fn read(
     if body.size_hint().lower() > max as u64 {
         return Err(BodyRefused::TooLarge);
     }
-    tokio::time::timeout(limit, collect(body, max)).await.unwrap_or(Err(BodyRefused::TooSlow))
+    tokio::time::timeout(limit, collect(body, max))
+        .await
+        .unwrap_or(Err(BodyRefused::TooSlow))
 }
 
 async fn collect(mut body: Incoming, max: usize) -> Result<Bytes, BodyRefused> {
     let mut first = Bytes::new();
     let mut whole: Option<BytesMut> = None;
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| BodyRefused::Broken)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| BodyRefused::Broken)?.into_data() else {
+            continue;
+        };
         let length = whole.as_ref().map_or(first.len(), BytesMut::len);
         if length + data.len() > max {
             return Err(BodyRefused::TooLarge);

@@ -49,7 +49,9 @@ pub(super) fn route<'a>(method: &Method, path: &'a str) -> Route<'a> {
 }
 
 fn find(path: &str) -> (Route<'_>, &'static str) {
-    let Some(rest) = path.strip_prefix('/') else { return (Route::NotFound, "") };
+    let Some(rest) = path.strip_prefix('/') else {
+        return (Route::NotFound, "");
+    };
     let mut segments = [""; MAX_SEGMENTS];
     let mut count = 0;
     for segment in rest.split('/') {
@@ -114,11 +116,23 @@ mod tests {
             ("/agents/x/", Route::JsonRpc(agent())),
             ("/a2a/", Route::Legacy(None)),
             ("/legacy/x", Route::Legacy(agent())),
-            ("/a2a/tasks/a%2Fb/cancel", Route::LegacyCancel(Cow::Borrowed("a/b"))),
+            (
+                "/a2a/tasks/a%2Fb/cancel",
+                Route::LegacyCancel(Cow::Borrowed("a/b")),
+            ),
         ] {
             assert_eq!(route(&Method::POST, path), expected, "{path}");
         }
-        for path in ["//", "/agents//", "/../etc", "/%2e%2e/", "/agents", "/x/y", "/a2a/tasks/%FF", "/1/2/3/4/5"] {
+        for path in [
+            "//",
+            "/agents//",
+            "/../etc",
+            "/%2e%2e/",
+            "/agents",
+            "/x/y",
+            "/a2a/tasks/%FF",
+            "/1/2/3/4/5",
+        ] {
             assert_eq!(route(&Method::POST, path), Route::NotFound, "{path}");
         }
     }
@@ -126,7 +140,10 @@ mod tests {
     #[test]
     fn another_method_is_told_what_is_allowed() {
         assert_eq!(route(&Method::GET, "/"), Route::NotAllowed("POST"));
-        assert_eq!(route(&Method::PUT, "/.well-known/agent-card.json"), Route::NotAllowed("GET, HEAD"));
+        assert_eq!(
+            route(&Method::PUT, "/.well-known/agent-card.json"),
+            Route::NotAllowed("GET, HEAD")
+        );
         assert_eq!(route(&Method::HEAD, "/health"), Route::Health);
     }
 }

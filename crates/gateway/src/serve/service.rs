@@ -51,7 +51,12 @@ impl Service {
     #[must_use]
     pub fn new(operations: Arc<Operations>, cards: Arc<Cards>, hosts: HostCheck) -> Arc<Self> {
         let authenticator = Authenticator::new(&operations.config().security);
-        Arc::new(Self { operations, cards, authenticator, hosts })
+        Arc::new(Self {
+            operations,
+            cards,
+            authenticator,
+            hosts,
+        })
     }
 
     fn settings(&self) -> &ServerConfig {
@@ -60,7 +65,10 @@ impl Service {
 
     pub(super) fn patience(&self) -> Patience {
         let settings = self.settings();
-        Patience { head: settings.header_timeout.get(), idle: settings.idle_timeout.get() }
+        Patience {
+            head: settings.header_timeout.get(),
+            idle: settings.idle_timeout.get(),
+        }
     }
 
     /// Answers one request; never fails.
@@ -69,7 +77,10 @@ impl Service {
             return answer::refusal(status, text);
         }
         let address = peer.from.ip();
-        self.route(peer, request, |headers| self.authenticator.caller(headers, address)).await
+        self.route(peer, request, |headers| {
+            self.authenticator.caller(headers, address)
+        })
+        .await
     }
 
     /// Answers one request of somebody who needs no credential: the operator at the control socket.
@@ -86,19 +97,28 @@ impl Service {
         let (parts, body) = request.into_parts();
         let head_only = parts.method == Method::HEAD;
         let response = match route(&parts.method, parts.uri.path()) {
-            Route::NotFound => answer::refusal(StatusCode::NOT_FOUND, "there is nothing at this path"),
+            Route::NotFound => {
+                answer::refusal(StatusCode::NOT_FOUND, "there is nothing at this path")
+            }
             Route::NotAllowed(allowed) => answer::not_allowed(allowed),
             Route::Health => answer::text_json(r#"{"status":"ok"}"#),
             Route::Ready => answer::text_json(r#"{"status":"ready"}"#),
             Route::Card(agent) => self.cards.card(peer, agent.as_deref(), &parts.headers),
-            Route::LegacyCard(agent) => self.cards.legacy_card(peer, agent.as_deref(), &parts.headers),
+            Route::LegacyCard(agent) => {
+                self.cards
+                    .legacy_card(peer, agent.as_deref(), &parts.headers)
+            }
             Route::AgentList => self.cards.agent_list(peer),
             route => match identify(&parts.headers) {
                 Ok(caller) => self.serve_caller(caller, &parts, route, body).await,
                 Err(denied) => self.denied(&route, denied),
             },
         };
-        if head_only { answer::without_body(response) } else { response }
+        if head_only {
+            answer::without_body(response)
+        } else {
+            response
+        }
     }
 
     /// Everything that needs to know who asks.
@@ -109,7 +129,11 @@ impl Service {
         route: Route<'_>,
         body: Incoming,
     ) -> HttpResponse {
-        let head = Head { headers: &parts.headers, query: parts.uri.query(), caller };
+        let head = Head {
+            headers: &parts.headers,
+            query: parts.uri.query(),
+            caller,
+        };
         if let Route::LegacyGet(id) = &route {
             return openfang::get(&self.operations, &head, id).await;
         }
@@ -176,7 +200,11 @@ impl Service {
         read.map_err(|refused| match refused {
             BodyRefused::TooLarge => {
                 let text = "The body is larger than this gateway takes (server.max_body_bytes).";
-                refuse(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::InvalidRequest, text)
+                refuse(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    ErrorKind::InvalidRequest,
+                    text,
+                )
             }
             BodyRefused::TooSlow => {
                 let text = "The body did not arrive in time (server.body_timeout).";
@@ -195,24 +223,31 @@ fn speaks_jsonrpc(route: &Route<'_>) -> bool {
 }
 
 fn no_agent() -> HttpResponse {
-    answer::refusal(StatusCode::NOT_FOUND, "there is no agent of this name here; see /a2a/agents")
+    answer::refusal(
+        StatusCode::NOT_FOUND,
+        "there is no agent of this name here; see /a2a/agents",
+    )
 }
 
 /// `application/json` or `application/a2a+json`, in UTF-8 if it says so.
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+    let Some(value) = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+    else {
         return false;
     };
     let mut pieces = value.split(';').map(str::trim);
     let essence = pieces.next().unwrap_or_default();
     let known = essence.eq_ignore_ascii_case("application/json")
         || essence.eq_ignore_ascii_case("application/a2a+json");
-    known && pieces.all(|parameter| match parameter.split_once('=') {
-        Some((name, charset)) if name.eq_ignore_ascii_case("charset") => {
-            charset.trim_matches('"').eq_ignore_ascii_case("utf-8")
-        }
-        _ => true,
-    })
+    known
+        && pieces.all(|parameter| match parameter.split_once('=') {
+            Some((name, charset)) if name.eq_ignore_ascii_case("charset") => {
+                charset.trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
 }
 
 /// A header's text, if it is there and is text.
@@ -228,12 +263,24 @@ mod tests {
     #[test]
     fn only_json_in_utf8_is_taken() {
         let is = |value: &str| {
-            is_json(&HeaderMap::from_iter([(CONTENT_TYPE, value.parse().unwrap())]))
+            is_json(&HeaderMap::from_iter([(
+                CONTENT_TYPE,
+                value.parse().unwrap(),
+            )]))
         };
-        for taken in ["application/json", "Application/JSON; charset=UTF-8", "application/a2a+json;charset=\"utf-8\""] {
+        for taken in [
+            "application/json",
+            "Application/JSON; charset=UTF-8",
+            "application/a2a+json;charset=\"utf-8\"",
+        ] {
             assert!(is(taken), "{taken}");
         }
-        for refused in ["text/plain", "application/json; charset=utf-16", "application/jsonx", ""] {
+        for refused in [
+            "text/plain",
+            "application/json; charset=utf-16",
+            "application/jsonx",
+            "",
+        ] {
             assert!(!is(refused), "{refused}");
         }
         assert!(!is_json(&HeaderMap::new()));

@@ -6,7 +6,7 @@ use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -27,31 +27,53 @@ enum Phase {
     Idle = 2,
 }
 
-/// The connection's phase, told by whoever serves its requests.
-#[derive(Clone, Default)]
-pub(super) struct ConnectionPhase(Arc<AtomicU8>);
+/// The connection's phase and when it began, told by whoever serves its requests.
+#[derive(Clone)]
+pub(super) struct ConnectionPhase(Arc<PhaseCell>);
+
+struct PhaseCell {
+    phase: AtomicU8,
+    /// Milliseconds after `start`.
+    since: AtomicU64,
+    start: Instant,
+}
 
 impl ConnectionPhase {
+    /// A connection that was just made.
+    pub(super) fn new() -> Self {
+        Self(Arc::new(PhaseCell {
+            phase: AtomicU8::new(Phase::Head as u8),
+            since: AtomicU64::new(0),
+            start: Instant::now(),
+        }))
+    }
+
     /// A request's head is complete.
     pub(super) fn serving(&self) {
-        self.0.store(Phase::Serving as u8, Ordering::Relaxed);
+        self.0.phase.store(Phase::Serving as u8, Ordering::Relaxed);
     }
 
     /// The answer is on its way.
     pub(super) fn idle(&self) {
-        self.0.store(Phase::Idle as u8, Ordering::Relaxed);
+        self.enter(Phase::Idle);
+    }
+
+    fn enter(&self, phase: Phase) {
+        let millis = u64::try_from(self.0.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.since.store(millis, Ordering::Relaxed);
+        self.0.phase.store(phase as u8, Ordering::Relaxed);
     }
 
     fn get(&self) -> Phase {
-        match self.0.load(Ordering::Relaxed) {
+        match self.0.phase.load(Ordering::Relaxed) {
             0 => Phase::Head,
             1 => Phase::Serving,
             _ => Phase::Idle,
         }
     }
 
-    fn head(&self) {
-        self.0.store(Phase::Head as u8, Ordering::Relaxed);
+    fn since(&self) -> Instant {
+        self.0.start + Duration::from_millis(self.0.since.load(Ordering::Relaxed))
     }
 }
 
@@ -69,8 +91,6 @@ pub(super) struct SocketGuard {
     socket: TcpStream,
     phase: ConnectionPhase,
     patience: Patience,
-    since: Instant,
-    waiting_for: Phase,
     received_in_head: bool,
     read_timer: Pin<Box<Sleep>>,
     write_timer: Option<Pin<Box<Sleep>>>,
@@ -82,43 +102,34 @@ const TIMED_OUT: &[u8] =
 
 impl SocketGuard {
     pub(super) fn new(socket: TcpStream, phase: ConnectionPhase, patience: Patience) -> Self {
-        let now = Instant::now();
+        let first = phase.since() + patience.head;
         Self {
             socket,
             phase,
             patience,
-            since: now,
-            waiting_for: Phase::Head,
             received_in_head: false,
-            read_timer: Box::pin(tokio::time::sleep_until(now + patience.head)),
+            read_timer: Box::pin(tokio::time::sleep_until(first)),
             write_timer: None,
         }
     }
 
     /// Waits for bytes: ready with an error when the peer took too long.
+    ///
+    /// The timer also runs while a request is served, because the wait for the next one begins
+    /// without a further poll of ours; it is moved only when it fires or would fire too late.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        let phase = self.phase.get();
-        if phase == Phase::Serving {
-            return Poll::Pending;
-        }
-        if phase != self.waiting_for {
-            self.waiting_for = phase;
-            self.received_in_head = false;
-            self.since = Instant::now();
-        }
-        let patience = match phase {
-            Phase::Idle => self.patience.idle,
-            _ => self.patience.head,
-        };
-        let deadline = self.since + patience;
         loop {
-            // The timer may still run for an earlier wait; it is moved only when it fires or when
-            // it would fire too late.
+            let phase = self.phase.get();
+            let deadline = match phase {
+                Phase::Head => self.phase.since() + self.patience.head,
+                Phase::Idle => self.phase.since() + self.patience.idle,
+                Phase::Serving => Instant::now() + self.patience.idle,
+            };
             if self.read_timer.deadline() > deadline {
                 self.read_timer.as_mut().reset(deadline);
             }
             ready!(self.read_timer.as_mut().poll(cx));
-            if Instant::now() >= deadline {
+            if phase != Phase::Serving && Instant::now() >= deadline {
                 if phase == Phase::Head && self.received_in_head {
                     // Best effort: a peer that cannot even take this gets the closed socket.
                     let _ = self.socket.try_write(TIMED_OUT);
@@ -133,9 +144,7 @@ impl SocketGuard {
     fn received(&mut self) {
         match self.phase.get() {
             Phase::Idle => {
-                self.phase.head();
-                self.waiting_for = Phase::Head;
-                self.since = Instant::now();
+                self.phase.enter(Phase::Head);
                 self.received_in_head = true;
             }
             Phase::Head => self.received_in_head = true,
@@ -152,8 +161,9 @@ impl SocketGuard {
             self.write_timer = None;
             return written;
         }
-        let timer =
-            self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_STALL)));
+        let timer = self
+            .write_timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_STALL)));
         ready!(timer.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -29,7 +29,9 @@ impl Engine {
         }
         let mut progress = live.watch();
         // The sender lives in `live`, which we hold, so waiting cannot fail.
-        let ended = progress.wait_for(|progress| progress.state.is_terminal()).await;
+        let ended = progress
+            .wait_for(|progress| progress.state.is_terminal())
+            .await;
         drop(ended);
         match live.task() {
             task if task.status.state == TaskState::Canceled => Ok((task, live.dialect)),
@@ -47,13 +49,19 @@ impl Engine {
         let changes = vec![Applied::status(live, status, None)];
         match self.commit_once(live, changes, Durability::Synced).await {
             Ok(_) => Ok((live.task(), live.dialect)),
-            Err(error) if error.kind == ErrorKind::UnsupportedOperation => Err(not_cancelable(live)),
+            Err(error) if error.kind == ErrorKind::UnsupportedOperation => {
+                Err(not_cancelable(live))
+            }
             Err(error) => Err(error),
         }
     }
 }
 
 fn not_cancelable(live: &LiveTask) -> A2aError {
-    let text = format!("Task {} is {} and cannot be canceled.", live.id, live.state());
+    let text = format!(
+        "Task {} is {} and cannot be canceled.",
+        live.id,
+        live.state()
+    );
     A2aError::new(ErrorKind::TaskNotCancelable, text).with("taskId", &*live.id)
 }

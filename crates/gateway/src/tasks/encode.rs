@@ -95,7 +95,11 @@ mod tests {
         assert_eq!(json(&read), event);
         assert_eq!(json(&artifact), event[range]);
 
-        let status = TaskStatus { state: TaskState::Working, message: None, timestamp: None };
+        let status = TaskStatus {
+            state: TaskState::Working,
+            message: None,
+            timestamp: None,
+        };
         let metadata = Metadata::parse(r#"{"n":1e400}"#).unwrap();
         let (event, range) = status_update(("t", "c"), &status, Some(&metadata));
         let read: StreamResponse = serde_json::from_slice(&event).unwrap();

@@ -65,9 +65,16 @@ impl Engine {
         {
             return Ok((live.task(), live.dialect));
         }
-        let record = self.store.task(id, visibility, Include::ALL).await.map_err(store_error)?;
+        let record = self
+            .store
+            .task(id, visibility, Include::ALL)
+            .await
+            .map_err(store_error)?;
         let record = record.ok_or_else(|| A2aError::task_not_found(id))?;
-        Ok((record.to_task().map_err(store_error)?, record.dialect))
+        let mut task = record.to_task().map_err(store_error)?;
+        // Only a list that was asked for artifacts says that there are none.
+        task.artifacts = task.artifacts.filter(|artifacts| !artifacts.is_empty());
+        Ok((task, record.dialect))
     }
 
     /// The task, to be watched by somebody who may see it.
@@ -89,7 +96,11 @@ impl Engine {
     ) -> Result<Arc<LiveTask>, A2aError> {
         if let Some(live) = self.live.get(id) {
             let visible = visibility.covers(&live.agent, &live.owner) && live.verdict().is_none();
-            return if visible { Ok(live) } else { Err(A2aError::task_not_found(id)) };
+            return if visible {
+                Ok(live)
+            } else {
+                Err(A2aError::task_not_found(id))
+            };
         }
         loop {
             let record = self.read_record(id, visibility).await?;
@@ -109,7 +120,11 @@ impl Engine {
         id: &str,
         visibility: &Visibility,
     ) -> Result<nuncio_store::TaskRecord, A2aError> {
-        let record = self.store.task(id, visibility, Include::ALL).await.map_err(store_error)?;
+        let record = self
+            .store
+            .task(id, visibility, Include::ALL)
+            .await
+            .map_err(store_error)?;
         record.ok_or_else(|| A2aError::task_not_found(id))
     }
 
@@ -117,7 +132,10 @@ impl Engine {
     /// `grace` is over are cut off.
     pub async fn shut_down(&self, grace: std::time::Duration) {
         self.turns.close();
-        if tokio::time::timeout(grace, self.turns.wait()).await.is_err() {
+        if tokio::time::timeout(grace, self.turns.wait())
+            .await
+            .is_err()
+        {
             self.stopping.cancel();
             self.turns.wait().await;
         }

@@ -1,7 +1,9 @@
 //! How a turn's end becomes a state, and the one way changes are committed.
 
 use nuncio_store::{Append, Change, Durability, StoreError};
-use nuncio_wire::{A2aError, Artifact, ErrorKind, Message, Metadata, Part, Role, TaskState, TaskStatus};
+use nuncio_wire::{
+    A2aError, Artifact, ErrorKind, Message, Metadata, Part, Role, TaskState, TaskStatus,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +41,11 @@ impl Engine {
     ) {
         if live.cancel_requested() {
             changes.clear();
-            changes.push(Applied::status(live, status(TaskState::Canceled, None), None));
+            changes.push(Applied::status(
+                live,
+                status(TaskState::Canceled, None),
+                None,
+            ));
         } else {
             let Some(end) = self.decide(live, outcome).await else {
                 return self.close_turn(live).await;
@@ -60,7 +66,11 @@ impl Engine {
 
     async fn commit_end(&self, live: &LiveTask, changes: Vec<(Change, Applied)>) {
         // Only a stopping gateway gives up here, and then the next start takes care of the task.
-        if self.commit(live, changes, Durability::Synced).await.is_err() {
+        if self
+            .commit(live, changes, Durability::Synced)
+            .await
+            .is_err()
+        {
             tracing::warn!(task = %live.id, "the end of a turn could not be stored");
         }
     }
@@ -85,7 +95,10 @@ impl Engine {
             TurnEnd::Canceled => End::new(TaskState::Canceled, None),
             TurnEnd::Answered(message) => {
                 let message = Arc::new(message);
-                if self.withdraw(live, Verdict::Answered(message.clone())).await {
+                if self
+                    .withdraw(live, Verdict::Answered(message.clone()))
+                    .await
+                {
                     return None;
                 }
                 End::answered_late(&message)
@@ -170,13 +183,20 @@ impl Engine {
             changes,
             durability,
         };
-        let version = self.store.append(append).await.map_err(|error| match error {
-            StoreError::Stale { state, .. } => {
-                let text = format!("Task {} moved on to {state}; read it and try again.", live.id);
-                A2aError::new(ErrorKind::UnsupportedOperation, text).with("taskId", &*live.id)
-            }
-            error => store_error(error),
-        })?;
+        let version = self
+            .store
+            .append(append)
+            .await
+            .map_err(|error| match error {
+                StoreError::Stale { state, .. } => {
+                    let text = format!(
+                        "Task {} moved on to {state}; read it and try again.",
+                        live.id
+                    );
+                    A2aError::new(ErrorKind::UnsupportedOperation, text).with("taskId", &*live.id)
+                }
+                error => store_error(error),
+            })?;
         writer.version = version;
         live.apply(applied, version);
         Ok(version)
@@ -191,7 +211,10 @@ struct End {
 
 impl End {
     fn new(state: TaskState, message: Option<Message>) -> Self {
-        Self { status: status(state, message), artifact: None }
+        Self {
+            status: status(state, message),
+            artifact: None,
+        }
     }
 
     fn failed(live: &LiveTask, reason: &str, text: String) -> Self {
@@ -201,7 +224,10 @@ impl End {
     /// A direct answer after the caller was told of a task: the answer is the task's result.
     fn answered_late(message: &Message) -> Self {
         let artifact = Artifact::new("answer", message.parts.clone());
-        Self { artifact: Some(artifact), ..Self::new(TaskState::Completed, None) }
+        Self {
+            artifact: Some(artifact),
+            ..Self::new(TaskState::Completed, None)
+        }
     }
 
     fn add_to(mut self, live: &LiveTask, changes: &mut Vec<(Change, Applied)>) {
@@ -217,7 +243,14 @@ impl End {
                 event: event.clone(),
                 artifact: range,
             };
-            changes.push((change, Applied::Artifact { artifact, append: false, event }));
+            changes.push((
+                change,
+                Applied::Artifact {
+                    artifact,
+                    append: false,
+                    event,
+                },
+            ));
         }
         self.status.message = self.status.message.map(|mut message| {
             message.context_id = Some(live.context_id.to_string());
@@ -229,7 +262,11 @@ impl End {
 }
 
 fn status(state: TaskState, message: Option<Message>) -> TaskStatus {
-    TaskStatus { state, message, timestamp: Some(clock::now()) }
+    TaskStatus {
+        state,
+        message,
+        timestamp: Some(clock::now()),
+    }
 }
 
 /// A text of the gateway about a task, with its reason for programs.

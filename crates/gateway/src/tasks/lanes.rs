@@ -42,7 +42,10 @@ impl Drop for Lane {
     fn drop(&mut self) {
         let mut shard = self.shards[self.shard].lock();
         // A successor may stand there already; it is alive then.
-        if shard.get(&self.key).is_some_and(|lane| lane.strong_count() == 0) {
+        if shard
+            .get(&self.key)
+            .is_some_and(|lane| lane.strong_count() == 0)
+        {
             shard.remove(&self.key);
         }
     }
@@ -51,7 +54,10 @@ impl Drop for Lane {
 impl Lanes {
     pub(super) fn new() -> Self {
         let shards: Vec<Shard> = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { shards: shards.into(), hasher: RandomState::new() }
+        Self {
+            shards: shards.into(),
+            hasher: RandomState::new(),
+        }
     }
 
     /// Takes the next place in the lane of `key`, and one of the agent's `slots` when its turn
@@ -61,7 +67,11 @@ impl Lanes {
         let slots = slots.clone();
         match lane.turn.clone().try_acquire_owned() {
             Ok(turn) => match slots.clone().try_acquire_owned() {
-                Ok(slot) => Place::Ready(Permit { _slot: slot, _turn: turn, _lane: lane }),
+                Ok(slot) => Place::Ready(Permit {
+                    _slot: slot,
+                    _turn: turn,
+                    _lane: lane,
+                }),
                 Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => {
                     Place::waiting(async move { Permit::with_slot(lane, turn, slots).await })
                 }
@@ -112,7 +122,11 @@ pub(super) struct Permit {
 
 impl Permit {
     async fn with_slot(lane: Arc<Lane>, turn: OwnedSemaphorePermit, slots: Arc<Semaphore>) -> Self {
-        Self { _slot: open(slots.acquire_owned().await), _turn: turn, _lane: lane }
+        Self {
+            _slot: open(slots.acquire_owned().await),
+            _turn: turn,
+            _lane: lane,
+        }
     }
 }
 
@@ -128,7 +142,10 @@ impl Place {
     /// Polls once, so that the place in the queue is taken now and not when somebody awaits.
     fn waiting(future: impl Future<Output = Permit> + Send + 'static) -> Self {
         let mut future: Pin<Box<dyn Future<Output = Permit> + Send>> = Box::pin(future);
-        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        match future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             Poll::Ready(permit) => Self::Ready(permit),
             Poll::Pending => Self::Waiting(future),
         }
@@ -152,7 +169,11 @@ mod tests {
     use super::*;
 
     fn key(context: &str) -> LaneKey {
-        LaneKey { agent: "a".into(), owner: "o".into(), context_id: context.into() }
+        LaneKey {
+            agent: "a".into(),
+            owner: "o".into(),
+            context_id: context.into(),
+        }
     }
 
     #[tokio::test]

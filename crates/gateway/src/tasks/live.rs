@@ -100,8 +100,15 @@ pub(super) struct Writer {
 
 /// A committed change with what the view needs of it.
 pub(super) enum Applied {
-    Status { status: TaskStatus, event: Bytes },
-    Artifact { artifact: Artifact, append: bool, event: Bytes },
+    Status {
+        status: TaskStatus,
+        event: Bytes,
+    },
+    Artifact {
+        artifact: Artifact,
+        append: bool,
+        event: Bytes,
+    },
     Message(Message),
 }
 
@@ -121,13 +128,25 @@ impl LiveTask {
             owner: record.owner.clone(),
             dialect: record.dialect,
         };
-        let live = Self::at(table, whose, record.to_task()?, record.version, record.lease_epoch);
+        let mut task = record.to_task()?;
+        task.artifacts = task.artifacts.filter(|artifacts| !artifacts.is_empty());
+        let live = Self::at(table, whose, task, record.version, record.lease_epoch);
         live.view.lock().announced = true;
         Ok(live)
     }
 
-    fn at(table: &Arc<LiveTasks>, whose: Whose, task: Task, version: u64, lease_epoch: u64) -> Self {
-        let progress = Progress { version, state: task.status.state, withdrawn: false };
+    fn at(
+        table: &Arc<LiveTasks>,
+        whose: Whose,
+        task: Task,
+        version: u64,
+        lease_epoch: u64,
+    ) -> Self {
+        let progress = Progress {
+            version,
+            state: task.status.state,
+            withdrawn: false,
+        };
         Self {
             id: task.id.as_str().into(),
             agent: whose.agent,
@@ -136,7 +155,10 @@ impl LiveTask {
             dialect: whose.dialect,
             table: table.clone(),
             progress: watch::Sender::new(progress),
-            writer: tokio::sync::Mutex::new(Writer { version, lease_epoch }),
+            writer: tokio::sync::Mutex::new(Writer {
+                version,
+                lease_epoch,
+            }),
             view: Mutex::new(View {
                 task,
                 version,
@@ -174,7 +196,11 @@ impl LiveTask {
                 encode::snapshot(&task)
             }
         };
-        LiveEvent { version: view.version, payload, state }
+        LiveEvent {
+            version: view.version,
+            payload,
+            state,
+        }
     }
 
     /// The state the task is in.
@@ -209,7 +235,10 @@ impl LiveTask {
     /// Takes committed changes into the view and wakes who waits. `version` is the one after them.
     pub(super) fn apply(&self, changes: Vec<Applied>, version: u64) {
         let mut view = self.view.lock();
-        let events = changes.iter().filter(|c| !matches!(c, Applied::Message(_))).count() as u64;
+        let events = changes
+            .iter()
+            .filter(|c| !matches!(c, Applied::Message(_)))
+            .count() as u64;
         let mut next = version - events;
         for change in changes {
             match change {
@@ -218,19 +247,35 @@ impl LiveTask {
                     next += 1;
                     let state = Some(status.state);
                     view.task.status = status;
-                    view.remember(LiveEvent { version: next, payload: event, state });
+                    view.remember(LiveEvent {
+                        version: next,
+                        payload: event,
+                        state,
+                    });
                 }
-                Applied::Artifact { artifact, append, event } => {
+                Applied::Artifact {
+                    artifact,
+                    append,
+                    event,
+                } => {
                     next += 1;
                     take_artifact(&mut view.task, artifact, append);
-                    view.remember(LiveEvent { version: next, payload: event, state: None });
+                    view.remember(LiveEvent {
+                        version: next,
+                        payload: event,
+                        state: None,
+                    });
                 }
             }
         }
         view.version = version;
         let state = view.task.status.state;
         drop(view);
-        self.progress.send_replace(Progress { version, state, withdrawn: false });
+        self.progress.send_replace(Progress {
+            version,
+            state,
+            withdrawn: false,
+        });
     }
 
     /// Waits until the task is in a final state or waits for somebody, or turns out to be none.
@@ -271,8 +316,11 @@ impl LiveTask {
             return false;
         }
         view.verdict = Some(verdict);
-        let progress =
-            Progress { version: view.version, state: view.task.status.state, withdrawn: true };
+        let progress = Progress {
+            version: view.version,
+            state: view.task.status.state,
+            withdrawn: true,
+        };
         drop(view);
         self.progress.send_replace(progress);
         true
@@ -289,7 +337,10 @@ impl LiveTask {
             return None;
         }
         let cancel = CancellationToken::new();
-        view.turn = Some(TurnControl { cancel: cancel.clone(), cancel_requested: false });
+        view.turn = Some(TurnControl {
+            cancel: cancel.clone(),
+            cancel_requested: false,
+        });
         Some(cancel)
     }
 
@@ -304,14 +355,20 @@ impl LiveTask {
     /// Asks the turn, if there is one, to end as CANCELED.
     pub(super) fn request_cancel(&self) -> bool {
         let mut view = self.view.lock();
-        let Some(turn) = &mut view.turn else { return false };
+        let Some(turn) = &mut view.turn else {
+            return false;
+        };
         turn.cancel_requested = true;
         turn.cancel.cancel();
         true
     }
 
     pub(super) fn cancel_requested(&self) -> bool {
-        self.view.lock().turn.as_ref().is_some_and(|turn| turn.cancel_requested)
+        self.view
+            .lock()
+            .turn
+            .as_ref()
+            .is_some_and(|turn| turn.cancel_requested)
     }
 }
 
@@ -325,8 +382,7 @@ impl View {
     fn remember(&mut self, event: LiveEvent) {
         self.tail_bytes += event.payload.len();
         self.tail.push_back(event);
-        while self.tail.len() > 1
-            && (self.tail.len() > TAIL_EVENTS || self.tail_bytes > TAIL_BYTES)
+        while self.tail.len() > 1 && (self.tail.len() > TAIL_EVENTS || self.tail_bytes > TAIL_BYTES)
         {
             let dropped = self.tail.pop_front();
             self.tail_bytes -= dropped.map_or(0, |event| event.payload.len());
@@ -336,7 +392,9 @@ impl View {
 
 fn take_artifact(task: &mut Task, artifact: Artifact, append: bool) {
     let artifacts = task.artifacts.get_or_insert_default();
-    let known = artifacts.iter_mut().find(|known| known.artifact_id == artifact.artifact_id);
+    let known = artifacts
+        .iter_mut()
+        .find(|known| known.artifact_id == artifact.artifact_id);
     match known {
         Some(known) if append => known.append(artifact),
         Some(known) => *known = artifact,
@@ -346,16 +404,30 @@ fn take_artifact(task: &mut Task, artifact: Artifact, append: bool) {
 
 impl Applied {
     /// The change as the store takes it, and as the view does.
-    pub(super) fn status(task: &LiveTask, status: TaskStatus, metadata: Option<&nuncio_wire::Metadata>) -> (Change, Self) {
-        let (event, range) =
-            encode::status_update((&task.id, &task.context_id), &status, metadata);
-        let millis = status.timestamp.map_or(0, nuncio_wire::Timestamp::as_millis);
-        let change =
-            Change::Status { state: status.state, event: event.clone(), status: range, millis };
+    pub(super) fn status(
+        task: &LiveTask,
+        status: TaskStatus,
+        metadata: Option<&nuncio_wire::Metadata>,
+    ) -> (Change, Self) {
+        let (event, range) = encode::status_update((&task.id, &task.context_id), &status, metadata);
+        let millis = status
+            .timestamp
+            .map_or(0, nuncio_wire::Timestamp::as_millis);
+        let change = Change::Status {
+            state: status.state,
+            event: event.clone(),
+            status: range,
+            millis,
+        };
         (change, Self::Status { status, event })
     }
 
     pub(super) fn message(message: Message) -> (Change, Self) {
-        (Change::Message { message: encode::json(&message) }, Self::Message(message))
+        (
+            Change::Message {
+                message: encode::json(&message),
+            },
+            Self::Message(message),
+        )
     }
 }

@@ -46,7 +46,10 @@ impl LiveTasks {
     /// Forgets a task that nobody holds any more; a successor under the same id stays.
     pub(super) fn forget(&self, id: &str) {
         let mut shard = self.shard(id).lock();
-        if shard.get(id).is_some_and(|present| present.strong_count() == 0) {
+        if shard
+            .get(id)
+            .is_some_and(|present| present.strong_count() == 0)
+        {
             shard.remove(id);
         }
     }

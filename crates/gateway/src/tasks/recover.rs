@@ -76,7 +76,8 @@ impl Engine {
             context_id: record.context_id.clone(),
         };
         let place = self.lanes.enter(key, &agent.slots);
-        self.turns.spawn(self.clone().run_turn(live, agent, turn, place));
+        self.turns
+            .spawn(self.clone().run_turn(live, agent, turn, place));
         Ok(())
     }
 

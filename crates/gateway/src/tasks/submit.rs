@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::encode;
 use super::engine::{Engine, store_error};
 use super::lanes::{LaneKey, Place};
-use super::live::{Applied, LiveTask, Verdict, Whose};
+use super::live::{Applied, LiveEvent, LiveTask, Verdict, Whose};
 use crate::agents::{ServedAgent, Turn};
 use crate::security::inbound;
 use crate::{clock, ids};
@@ -40,18 +40,16 @@ pub struct Submission {
     pub alias: Option<String>,
     /// SHA-256 of the parameters as received.
     pub payload_hash: [u8; 32],
+    /// Whether the answer is a stream.
+    pub streams: bool,
 }
 
 impl Engine {
-    /// Takes the message and returns the task in motion, at the version from which on the answer
-    /// to this message comes.
+    /// Takes the message and returns the task in motion.
     ///
     /// Errors: TaskNotFound, UnsupportedOperation for a task that cannot be continued,
     /// InvalidParams for a context that is not the task's, ResourceExhausted, Unavailable.
-    async fn submit(
-        self: &Arc<Self>,
-        submission: Submission,
-    ) -> Result<(Arc<LiveTask>, u64), A2aError> {
+    async fn submit(self: &Arc<Self>, submission: Submission) -> Result<Accepted, A2aError> {
         if self.turns.is_closed() {
             let text = "This gateway is shutting down; try again later.";
             return Err(A2aError::new(ErrorKind::Unavailable, text));
@@ -62,10 +60,14 @@ impl Engine {
             self.turns.spawn(engine.continue_task(submission, taken));
         } else {
             let context = self.choose_context(&submission).await?;
-            self.turns.spawn(engine.new_task(submission, context, taken));
+            self.turns
+                .spawn(engine.new_task(submission, context, taken));
         }
         outcome.await.map_err(|_| {
-            A2aError::new(ErrorKind::Internal, "The message was lost inside the gateway; send it again.")
+            A2aError::new(
+                ErrorKind::Internal,
+                "The message was lost inside the gateway; send it again.",
+            )
         })?
     }
 
@@ -89,7 +91,13 @@ impl Engine {
             after: None,
             include: Include::NOTHING,
         };
-        let known = self.store.list_tasks(query).await.map_err(store_error)?.total > 0;
+        let known = self
+            .store
+            .list_tasks(query)
+            .await
+            .map_err(store_error)?
+            .total
+            > 0;
         Ok((context_id.as_str().into(), !known))
     }
 
@@ -99,12 +107,16 @@ impl Engine {
         (context_id, context_is_callers): (Arc<str>, bool),
         taken: Taken,
     ) {
-        let agent = submission.agent.clone();
+        let (agent, history) = (submission.agent.clone(), submission.snapshot_history());
         let place = match self.enter_lane(&agent, &submission.owner, &context_id) {
             Ok(place) => place,
             Err(error) => return drop(taken.send(Err(error))),
         };
-        let state = if place.is_ready() { TaskState::Working } else { TaskState::Submitted };
+        let state = if place.is_ready() {
+            TaskState::Working
+        } else {
+            TaskState::Submitted
+        };
         let (new, live, turn) = self.prepare(submission, context_id, context_is_callers, state);
         match self.store.create_task(new).await {
             Ok(Created::New) => {}
@@ -113,13 +125,14 @@ impl Engine {
                     agent: Some(live.agent.clone()),
                     owner: Some(live.owner.clone()),
                 };
-                let joined = self.live_task(&first, &visibility).await.map(|live| (live, 0));
-                return drop(taken.send(joined));
+                let joined = self.live_task(&first, &visibility).await;
+                return drop(taken.send(joined.map(|live| Accepted::new(live, 0, history))));
             }
             Err(error) => return drop(taken.send(Err(store_error(error)))),
         }
         let live = self.live.insert(live);
-        drop(taken.send(Ok((live.clone(), 1))));
+        // The snapshot is taken before the turn can add to it: a stream begins at the beginning.
+        drop(taken.send(Ok(Accepted::new(live.clone(), 1, history))));
         self.run_turn(live, agent, turn, place).await;
     }
 
@@ -138,7 +151,10 @@ impl Engine {
         let place = self.lanes.enter(key, &agent.slots);
         let waiting = agent.waiting.load(Ordering::Relaxed);
         if !place.is_ready() && waiting >= agent.limits.max_queued_turns {
-            let text = format!("Agent '{}' has {waiting} messages waiting; try again later.", agent.name);
+            let text = format!(
+                "Agent '{}' has {waiting} messages waiting; try again later.",
+                agent.name
+            );
             let mut refused = A2aError::new(ErrorKind::ResourceExhausted, text);
             refused.retry_after = Some(QUEUE_RETRY_SECONDS);
             return Err(refused);
@@ -154,13 +170,25 @@ impl Engine {
         context_is_callers: bool,
         state: TaskState,
     ) -> (NewTask, Arc<LiveTask>, Turn) {
-        let Submission { agent, owner, request, dialect, alias, payload_hash, .. } = submission;
+        let Submission {
+            agent,
+            owner,
+            request,
+            dialect,
+            alias,
+            payload_hash,
+            ..
+        } = submission;
         let task_id: Arc<str> = ids::new_id().into();
         let mut message = request.message;
         message.context_id = Some(context_id.to_string());
         message.task_id = Some(task_id.to_string());
         let now = clock::now();
-        let status = TaskStatus { state, message: None, timestamp: Some(now) };
+        let status = TaskStatus {
+            state,
+            message: None,
+            timestamp: Some(now),
+        };
         let new = NewTask {
             id: task_id.clone(),
             agent: agent.name.clone(),
@@ -188,7 +216,11 @@ impl Engine {
             history: vec![message.clone()],
             metadata: None,
         };
-        let whose = Whose { agent: agent.name.clone(), owner: owner.clone(), dialect };
+        let whose = Whose {
+            agent: agent.name.clone(),
+            owner: owner.clone(),
+            dialect,
+        };
         let live = Arc::new(LiveTask::new(&self.live, whose, task));
         let message = inbound::present(message);
         let turn = Turn {
@@ -208,9 +240,16 @@ impl Engine {
     }
 
     async fn continue_task(self: Arc<Self>, submission: Submission, taken: Taken) {
+        let history = submission.snapshot_history();
         match self.take_follow_up(submission).await {
-            Ok(FollowUp { live, agent, turn, place, version }) => {
-                drop(taken.send(Ok((live.clone(), version))));
+            Ok(FollowUp {
+                live,
+                agent,
+                turn,
+                place,
+                version,
+            }) => {
+                drop(taken.send(Ok(Accepted::new(live.clone(), version, history))));
                 self.run_turn(live, agent, turn, place).await;
             }
             Err(error) => drop(taken.send(Err(error))),
@@ -219,7 +258,13 @@ impl Engine {
 
     /// Adds the message to a task that waits for it (specification 3.4.3).
     async fn take_follow_up(&self, submission: Submission) -> Result<FollowUp, A2aError> {
-        let Submission { agent, visibility, request, dialect, .. } = submission;
+        let Submission {
+            agent,
+            visibility,
+            request,
+            dialect,
+            ..
+        } = submission;
         let mut message = request.message;
         let id = message.task_id.clone().unwrap_or_default();
         let live = self.live_task(&id, &visibility).await?;
@@ -254,7 +299,13 @@ impl Engine {
             context_is_callers: false,
             cancel,
         };
-        Ok(FollowUp { live, agent, turn, place, version })
+        Ok(FollowUp {
+            live,
+            agent,
+            turn,
+            place,
+            version,
+        })
     }
 
     /// Commits the message and the task's going on. From WORKING on a crash ends it as lost.
@@ -272,8 +323,10 @@ impl Engine {
             message: None,
             timestamp: Some(clock::now()),
         };
-        let changes =
-            vec![Applied::message(message.clone()), Applied::status(live, status, None)];
+        let changes = vec![
+            Applied::message(message.clone()),
+            Applied::status(live, status, None),
+        ];
         let version = self.commit_once(live, changes, Durability::Synced).await?;
         Ok((place, version))
     }
@@ -308,7 +361,7 @@ impl Engine {
         submission: Submission,
         limit: Option<Duration>,
     ) -> Result<Answer, A2aError> {
-        let (live, version) = self.submit(submission).await?;
+        let Accepted { live, version, .. } = self.submit(submission).await?;
         let settled = live.settled(version);
         let verdict = match limit {
             None => settled.await,
@@ -325,25 +378,58 @@ impl Engine {
         self: &Arc<Self>,
         submission: Submission,
     ) -> Result<Answer, A2aError> {
-        let (live, _) = self.submit(submission).await?;
+        let live = self.submit(submission).await?.live;
         let verdict = live.announce();
         Answer::of(live, verdict)
     }
 
-    /// Takes the message and returns as soon as it is clear what the stream's first event is.
+    /// Takes the message and returns as soon as it is clear what the stream's first event is; for a
+    /// task with the snapshot that is it.
     pub async fn submit_and_watch(
         self: &Arc<Self>,
         submission: Submission,
-    ) -> Result<Answer, A2aError> {
+    ) -> Result<(Answer, Option<LiveEvent>), A2aError> {
         let direct = submission.agent.backend.answers_directly();
-        let (live, _) = self.submit(submission).await?;
-        let verdict =
-            if direct { live.first_sign(DIRECT_ANSWER_WINDOW).await } else { live.announce() };
-        Answer::of(live, verdict)
+        let Accepted { live, snapshot, .. } = self.submit(submission).await?;
+        let verdict = if direct {
+            live.first_sign(DIRECT_ANSWER_WINDOW).await
+        } else {
+            live.announce()
+        };
+        Ok((Answer::of(live, verdict)?, snapshot))
     }
 }
 
-type Taken = oneshot::Sender<Result<(Arc<LiveTask>, u64), A2aError>>;
+type Taken = oneshot::Sender<Result<Accepted, A2aError>>;
+
+/// A message was taken.
+struct Accepted {
+    live: Arc<LiveTask>,
+    /// From this version on the answer to the message comes.
+    version: u64,
+    /// The task as it was then, for a stream.
+    snapshot: Option<LiveEvent>,
+}
+
+impl Accepted {
+    fn new(live: Arc<LiveTask>, version: u64, snapshot: Option<Option<u32>>) -> Self {
+        let snapshot = snapshot.map(|history| live.snapshot(history));
+        Self {
+            live,
+            version,
+            snapshot,
+        }
+    }
+}
+
+impl Submission {
+    /// How much history the snapshot of a stream has; `None`: no stream is asked for.
+    fn snapshot_history(&self) -> Option<Option<u32>> {
+        let length = self.request.configuration.history_length;
+        self.streams
+            .then(|| length.and_then(|length| u32::try_from(length).ok()))
+    }
+}
 
 struct FollowUp {
     live: Arc<LiveTask>,
@@ -358,15 +444,25 @@ const QUEUE_RETRY_SECONDS: u32 = 10;
 
 /// Only a task that waits for its caller goes on; one at its end never does (3.1.1).
 fn refuse_unless_waiting(live: &LiveTask) -> Result<(), A2aError> {
-    if live.state().is_interrupted() { Ok(()) } else { Err(not_waiting(live)) }
+    if live.state().is_interrupted() {
+        Ok(())
+    } else {
+        Err(not_waiting(live))
+    }
 }
 
 fn not_waiting(live: &LiveTask) -> A2aError {
     let state = live.state();
     let text = if state.is_terminal() {
-        format!("Task {} is {state} and takes no further messages; start a new task, with the same contextId to refer to it.", live.id)
+        format!(
+            "Task {} is {state} and takes no further messages; start a new task, with the same contextId to refer to it.",
+            live.id
+        )
     } else {
-        format!("Task {} is {state}: it takes no message until it asks for one. Wait, cancel it, or start a new task.", live.id)
+        format!(
+            "Task {} is {state}: it takes no message until it asks for one. Wait, cancel it, or start a new task.",
+            live.id
+        )
     };
     A2aError::new(ErrorKind::UnsupportedOperation, text).with("taskId", &*live.id)
 }

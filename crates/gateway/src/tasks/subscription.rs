@@ -36,31 +36,43 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// A reader that gets the task as it is and then every later event once.
+    /// A reader that gets `first`, a snapshot of the task, and then every later event once.
     #[must_use]
-    pub fn from_snapshot(
+    pub fn starting_with(
+        first: LiveEvent,
         engine: Arc<Engine>,
         live: Arc<LiveTask>,
-        history: Option<u32>,
         closes: Closes,
     ) -> Self {
-        let progress = live.watch();
-        let first = live.snapshot(history);
         let cursor = first.version;
-        Self { engine, live, progress, ready: VecDeque::from([first]), cursor, closes, over: false }
+        Self {
+            ready: VecDeque::from([first]),
+            ..Self::after(engine, live, cursor, closes)
+        }
     }
 
     /// A reader that goes on after `cursor` without a snapshot.
     #[must_use]
     pub fn after(engine: Arc<Engine>, live: Arc<LiveTask>, cursor: u64, closes: Closes) -> Self {
         let progress = live.watch();
-        Self { engine, live, progress, ready: VecDeque::new(), cursor, closes, over: false }
+        Self {
+            engine,
+            live,
+            progress,
+            ready: VecDeque::new(),
+            cursor,
+            closes,
+            over: false,
+        }
     }
 
     /// The SSE id of an event.
     #[must_use]
     pub fn id_of(&self, event: &LiveEvent) -> EventId {
-        EventId { epoch: self.engine.store().epoch(), version: event.version }
+        EventId {
+            epoch: self.engine.store().epoch(),
+            version: event.version,
+        }
     }
 
     /// The next event, and whether it is the last one. `None` when the stream is over.
@@ -113,7 +125,11 @@ impl Subscription {
 
     /// Reads what the tail no longer has. False: it cannot be read.
     async fn catch_up(&mut self) -> bool {
-        let events = self.engine.store().events(&self.live.id, self.cursor, CATCH_UP_EVENTS).await;
+        let events = self
+            .engine
+            .store()
+            .events(&self.live.id, self.cursor, CATCH_UP_EVENTS)
+            .await;
         match events {
             Ok(events) => {
                 let live = |event: nuncio_store::StoredEvent| LiveEvent {

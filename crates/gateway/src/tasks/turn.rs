@@ -36,7 +36,9 @@ impl Engine {
         };
         let mut events = TurnEvents::new(self.clone(), live.clone());
         agent.running.fetch_add(1, Ordering::Relaxed);
-        let outcome = self.run_backend(agent.backend.as_ref(), &agent, turn, &mut events).await;
+        let outcome = self
+            .run_backend(agent.backend.as_ref(), &agent, turn, &mut events)
+            .await;
         agent.running.fetch_sub(1, Ordering::Relaxed);
         self.finish(&live, outcome, events.into_buffered()).await;
         drop(permit);
@@ -63,7 +65,8 @@ impl Engine {
         agent.waiting.fetch_sub(1, Ordering::Relaxed);
         if permit.is_none() {
             if cancel.is_cancelled() {
-                self.finish(live, Outcome::Ended(TurnEnd::Canceled), Vec::new()).await;
+                self.finish(live, Outcome::Ended(TurnEnd::Canceled), Vec::new())
+                    .await;
             }
             return None;
         }
@@ -112,7 +115,9 @@ impl Outcome {
             Ok(end) => Self::Ended(end),
             Err(_) => {
                 tracing::error!("backend panicked; see the message above");
-                Self::Ended(TurnEnd::Failed("The agent failed inside the gateway.".to_owned()))
+                Self::Ended(TurnEnd::Failed(
+                    "The agent failed inside the gateway.".to_owned(),
+                ))
             }
         }
     }

@@ -26,7 +26,11 @@ pub struct TurnEvents {
 
 impl TurnEvents {
     pub(super) fn new(engine: Arc<Engine>, live: Arc<LiveTask>) -> Self {
-        Self { engine, live, buffered: Vec::new() }
+        Self {
+            engine,
+            live,
+            buffered: Vec::new(),
+        }
     }
 
     /// Keeps an event back until the next `emit` or the end of the turn, which it joins in one
@@ -56,8 +60,14 @@ impl TurnEvents {
             return Err(Stopped);
         }
         // A status is a state change and synced before it is visible; chunks alone are not.
-        let synced = changes.iter().any(|(_, applied)| matches!(applied, Applied::Status { .. }));
-        let durability = if synced { Durability::Synced } else { Durability::Committed };
+        let synced = changes
+            .iter()
+            .any(|(_, applied)| matches!(applied, Applied::Status { .. }));
+        let durability = if synced {
+            Durability::Synced
+        } else {
+            Durability::Committed
+        };
         self.engine.commit(&self.live, changes, durability).await
     }
 
@@ -68,7 +78,12 @@ impl TurnEvents {
 
     fn prepare(&self, event: TurnEvent) -> (Change, Applied) {
         match outbound::release(event) {
-            TurnEvent::Artifact { artifact, append, last_chunk, metadata } => {
+            TurnEvent::Artifact {
+                artifact,
+                append,
+                last_chunk,
+                metadata,
+            } => {
                 let ids = (&*self.live.id, &*self.live.context_id);
                 let (event, range) =
                     encode::artifact_update(ids, &artifact, append, last_chunk, metadata.as_ref());
@@ -78,7 +93,14 @@ impl TurnEvents {
                     event: event.clone(),
                     artifact: range,
                 };
-                (change, Applied::Artifact { artifact, append, event })
+                (
+                    change,
+                    Applied::Artifact {
+                        artifact,
+                        append,
+                        event,
+                    },
+                )
             }
             TurnEvent::Progress { message, metadata } => {
                 let status = TaskStatus {

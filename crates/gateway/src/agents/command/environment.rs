@@ -84,7 +84,7 @@ pub(super) fn turn_variables(
         ("A2A_CALLER", text(&turn.owner)),
         ("A2A_TURN", if first { "first" } else { "continue" }.into()),
         ("A2A_FILES_DIR", scratch.files_dir().into()),
-        ("A2A_FILES", scratch.file_list().into()),
+        ("A2A_FILES", scratch.file_list()),
         ("A2A_OUTPUT_DIR", scratch.output_dir().into()),
     ];
     if let Some(dir) = context_dir {

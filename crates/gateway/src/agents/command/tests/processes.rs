@@ -55,7 +55,7 @@ async fn cancel_ends_the_whole_group_even_if_it_ignores_sigterm() {
         (while :; do date > touched; sleep 0.05; done) & echo $! > grandchild
         echo $$ > leader; echo started; wait";
     let gateway = Gateway::with(script, |command| {
-        command.kill_grace = Duration::from_millis(200).try_into().unwrap();
+        command.kill_grace = Duration::from_millis(200).into();
     });
     let (task_id, mut reader) = gateway.watch(user(vec![Part::text("x")])).await;
     reader
@@ -122,7 +122,7 @@ async fn a_flood_is_stopped_at_the_limit() {
 #[tokio::test]
 async fn a_program_that_runs_too_long_is_ended() {
     let gateway = Gateway::with("echo $$ > leader; exec sleep 1000", |command| {
-        command.turn_timeout = Duration::from_millis(300).try_into().unwrap();
+        command.turn_timeout = Duration::from_millis(300).into();
     });
     let task = gateway.send_text("x").await;
     assert_eq!(task.status.state, TaskState::Failed);

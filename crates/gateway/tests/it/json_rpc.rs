@@ -1,0 +1,274 @@
+//! The JSON-RPC envelope, versions and dialects at the socket.
+
+use serde_json::{Value, json};
+
+use crate::rig::{ECHO, Rig, Store, message};
+
+#[tokio::test]
+async fn every_body_gets_one_answer_with_the_right_code_and_id() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let cases: Vec<(String, i64, Value)> = vec![
+        (String::new(), -32700, Value::Null),
+        (r#"{"jsonrpc":"2.0","#.to_owned(), -32700, Value::Null),
+        (deep, -32700, Value::Null),
+        ("[]".to_owned(), -32600, Value::Null),
+        (
+            r#"{"jsonrpc":"1.0","id":7,"method":"GetTask"}"#.to_owned(),
+            -32600,
+            json!(7),
+        ),
+        (r#"{"jsonrpc":"2.0","id":7}"#.to_owned(), -32600, json!(7)),
+        (
+            r#"{"jsonrpc":"2.0","method":"ListTasks"}"#.to_owned(),
+            -32600,
+            Value::Null,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":{},"method":"ListTasks"}"#.to_owned(),
+            -32600,
+            Value::Null,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"a","method":"ListTasks","params":[]}"#.to_owned(),
+            -32602,
+            json!("a"),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"sendmessage"}"#.to_owned(),
+            -32601,
+            json!(1.5),
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"CancelTask"}"#.to_owned(),
+            -32600,
+            Value::Null,
+        ),
+    ];
+    for (body, code, id) in cases {
+        let answer = rig.post("/", &[], &body).await;
+        let shown: String = body.chars().take(80).collect();
+        assert_eq!(answer.status, 200, "{shown}");
+        assert_eq!(
+            answer.json["error"]["code"], code,
+            "{shown} {}",
+            answer.json
+        );
+        assert_eq!(answer.json["id"], id, "{shown} {}", answer.json);
+        assert_eq!(answer.header("a2a-version"), "1.0");
+    }
+    let bytes = rig.post("/", &[], "\u{feff}{}").await;
+    assert_eq!(bytes.json["error"]["code"], -32700);
+    assert_eq!(
+        rig.send("still there").await["status"]["state"],
+        "TASK_STATE_COMPLETED"
+    );
+}
+
+#[tokio::test]
+async fn the_version_is_checked_before_anything_else() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    for method in ["SendMessage", "GetTask", "message/send", "nonsense"] {
+        for version in ["99.0", "2.0", "1.0,0.3", "x"] {
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}});
+            let answer = rig
+                .post("/", &[("a2a-version", version)], &body.to_string())
+                .await;
+            assert_eq!(answer.json["error"]["code"], -32009, "{method} {version}");
+        }
+    }
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}).to_string();
+    let answer = rig.post("/?A2A-Version=99.0", &[], &body).await;
+    assert_eq!(answer.json["error"]["code"], -32009);
+}
+
+#[tokio::test]
+async fn each_request_is_served_in_the_dialect_it_speaks() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let old = json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {
+        "message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}}});
+    let answer = rig.post("/", &[], &old.to_string()).await;
+    let task = &answer.json["result"];
+    assert_eq!(
+        (task["kind"].as_str(), task["status"]["state"].as_str()),
+        (Some("task"), Some("completed")),
+        "{task}"
+    );
+    assert_eq!(task["artifacts"][0]["parts"][0]["kind"], "text");
+    assert_eq!(answer.header("a2a-version"), "0.3");
+    // Read under an old name without a version: in the dialect it was made in.
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": task["id"]}});
+    assert_eq!(
+        rig.post("/", &[], &body.to_string()).await.json["result"]["kind"],
+        "task"
+    );
+    let new = rig.send("hi").await;
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": new["id"]}});
+    let read = rig.post("/", &[], &body.to_string()).await.json;
+    assert_eq!(
+        read["result"]["status"]["state"], "TASK_STATE_COMPLETED",
+        "{read}"
+    );
+    // 1.0 payloads under the old names: bare results.
+    let slash =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": message("hi")});
+    let answer = rig
+        .post("/", &[("a2a-version", "1.0")], &slash.to_string())
+        .await;
+    assert_eq!(
+        answer.json["result"]["status"]["state"], "TASK_STATE_COMPLETED",
+        "{}",
+        answer.json
+    );
+}
+
+#[tokio::test]
+async fn a_0_3_stream_says_when_it_is_over() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": {
+        "message": {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}}});
+    let answer = rig.post("/", &[], &body.to_string()).await;
+    let text = String::from_utf8(answer.body.to_vec()).unwrap();
+    let last: Value = serde_json::from_str(text.trim().rsplit("data: ").next().unwrap()).unwrap();
+    assert_eq!(
+        (
+            last["result"]["kind"].as_str(),
+            last["result"]["final"].as_bool()
+        ),
+        (Some("status-update"), Some(true)),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn the_old_names_can_be_switched_off_and_the_version_made_a_must() {
+    let strict = format!("{ECHO}[compat]\nv0_3 = false\nstrict_version = true\n");
+    let rig = Rig::start(Store::Memory, &strict).await;
+    let call = |method: &str| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).to_string()
+    };
+    assert_eq!(
+        rig.post("/", &[], &call("message/send")).await.json["error"]["code"],
+        -32601
+    );
+    assert_eq!(
+        rig.post("/", &[], &call("ListTasks")).await.json["error"]["code"],
+        -32009
+    );
+    assert!(
+        rig.post("/", &[("a2a-version", "1.0")], &call("ListTasks"))
+            .await
+            .json["result"]
+            .is_object()
+    );
+}
+
+#[tokio::test]
+async fn missing_and_wrong_members_are_named() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let part = json!({"text": "x"});
+    for (message, field) in [
+        (
+            json!({"role": "ROLE_USER", "parts": [part]}),
+            "message.messageId",
+        ),
+        (json!({"messageId": "m", "parts": [part]}), "message.role"),
+        (
+            json!({"messageId": "m", "role": "ROLE_UNSPECIFIED", "parts": [part]}),
+            "message.role",
+        ),
+        (
+            json!({"messageId": "m", "role": "user", "parts": [part]}),
+            "message.role",
+        ),
+        (
+            json!({"messageId": "m", "role": "ROLE_USER", "parts": []}),
+            "message.parts",
+        ),
+        (
+            json!({"messageId": "m", "role": "ROLE_USER", "parts": [{}]}),
+            "message.parts[0]",
+        ),
+        (
+            json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"raw": "%"}]}),
+            "message.parts[0]",
+        ),
+        (
+            json!({"messageId": "m", "role": "ROLE_USER", "parts": vec![part.clone(); 101]}),
+            "message.parts",
+        ),
+        (
+            json!({"messageId": "m", "role": "ROLE_USER", "parts": [part], "contextId": "../x"}),
+            "message.contextId",
+        ),
+    ] {
+        let answer = rig.call("SendMessage", json!({"message": message})).await;
+        assert_eq!(answer["error"]["code"], -32602, "{message} {answer}");
+        let named = answer["error"]["data"][1]["fieldViolations"][0]["field"]
+            .as_str()
+            .unwrap_or_default();
+        assert!(named.starts_with(field), "{field}: {answer}");
+    }
+    let missing = rig.call("SendMessage", json!({})).await;
+    assert_eq!(missing["error"]["code"], -32602, "{missing}");
+    assert!(
+        missing["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("message"),
+        "{missing}"
+    );
+}
+
+#[tokio::test]
+async fn what_the_agent_does_not_declare_is_refused_by_name() {
+    let config = "[agents.echo]\nbackend = \"echo\"\ninput_modes = [\"image/*\"]\ncapabilities = { streaming = false }\n";
+    let rig = Rig::start(Store::Memory, config).await;
+    assert_eq!(
+        rig.call("SendStreamingMessage", message("x")).await["error"]["code"],
+        -32004
+    );
+    assert_eq!(
+        rig.call("SubscribeToTask", json!({"id": "x"})).await["error"]["code"],
+        -32004
+    );
+    assert_eq!(
+        rig.call("GetExtendedAgentCard", json!({})).await["error"]["code"],
+        -32004
+    );
+    let push = json!({"taskId": "t", "id": "c", "url": "https://example.com/"});
+    for method in [
+        "CreateTaskPushNotificationConfig",
+        "GetTaskPushNotificationConfig",
+        "ListTaskPushNotificationConfigs",
+        "DeleteTaskPushNotificationConfig",
+    ] {
+        assert_eq!(
+            rig.call(method, push.clone()).await["error"]["code"],
+            -32003,
+            "{method}"
+        );
+    }
+    let mut inline = message("x");
+    inline["configuration"] =
+        json!({"taskPushNotificationConfig": {"url": "https://example.com/"}});
+    assert_eq!(
+        rig.call("SendMessage", inline).await["error"]["code"],
+        -32003
+    );
+    for (media_type, code) in [
+        ("text/markdown", None),
+        ("image/png", None),
+        ("application/zip", Some(-32005)),
+    ] {
+        let mut typed = message("x");
+        typed["message"]["parts"][0]["mediaType"] = json!(media_type);
+        assert_eq!(
+            rig.call("SendMessage", typed).await["error"]["code"].as_i64(),
+            code,
+            "{media_type}"
+        );
+    }
+}

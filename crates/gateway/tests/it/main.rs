@@ -1,0 +1,15 @@
+//! The gateway through its socket: every behaviour is written once and run over every store.
+//!
+//! `rig` starts a gateway on a port the system chose and speaks HTTP to it.
+
+mod cancel;
+mod cards;
+mod http_rules;
+mod json_rpc;
+mod legacy;
+mod lists;
+mod owners;
+mod recovery;
+mod rig;
+mod send;
+mod streams;

@@ -1,0 +1,75 @@
+//! Whose a task is: another caller's does not exist, on every method.
+
+use serde_json::{Value, json};
+
+use crate::rig::{ECHO, Rig, message, over_stores, script_agent};
+
+const TOKENS: &str = "[security]\npeer_tokens = { alice = \"env:ALICE\", bob = \"env:BOB\" }\nbearer_token = \"env:SHARED\"\n";
+const ALICE: [(&str, &str); 1] = [("authorization", "Bearer alice")];
+const BOB: [(&str, &str); 1] = [("authorization", "Bearer bob")];
+
+over_stores! {
+    async fn another_callers_task_does_not_exist(store: Store) {
+        let ask = script_agent("worker", "if grep -q ask; then echo '[INPUT_REQUIRED] ?'; else echo ok; fi", "");
+        let rig = Rig::start(store, &format!("{ask}{TOKENS}")).await;
+        for text in ["ask", "do"] {
+            let theirs = rig.call_as(&ALICE, "SendMessage", message(text)).await["result"]["task"].clone();
+            let (id, context) = (theirs["id"].as_str().unwrap(), &theirs["contextId"]);
+            let with = |id: &str| {
+                let mut send = message("mine now");
+                send["message"]["taskId"] = json!(id);
+                [
+                    ("GetTask", json!({"id": id})),
+                    ("CancelTask", json!({"id": id})),
+                    ("SubscribeToTask", json!({"id": id})),
+                    ("SendMessage", send.clone()),
+                    ("SendStreamingMessage", send),
+                ]
+            };
+            for ((method, known), (_, unknown)) in with(id).into_iter().zip(with("0192f000-0000-7000-8000-000000000000")) {
+                let known = rig.call_as(&BOB, method, known).await;
+                let unknown = rig.call_as(&BOB, method, unknown).await;
+                assert_eq!(known["error"]["code"], -32001, "{method} {known}");
+                let blank = |answer: &Value, id: &str| answer.to_string().replace(id, "ID");
+                assert_eq!(blank(&known, id), blank(&unknown, "0192f000-0000-7000-8000-000000000000"));
+            }
+            let listed = rig.call_as(&BOB, "ListTasks", json!({"contextId": context})).await;
+            assert_eq!(listed["result"]["totalSize"], 0);
+            let mut refers = message("see");
+            refers["message"]["referenceTaskIds"] = json!([id]);
+            let answer = rig.call_as(&BOB, "SendMessage", refers).await;
+            assert!(answer["result"]["task"]["history"][0].get("referenceTaskIds").is_none(), "{answer}");
+            assert_eq!(rig.call_as(&ALICE, "GetTask", json!({"id": id})).await["result"], theirs);
+        }
+    }
+
+    async fn the_same_context_id_of_two_callers_never_meets(store: Store) {
+        let rig = Rig::start(store, &format!("{ECHO}{TOKENS}")).await;
+        let mut params = message("x");
+        params["message"]["contextId"] = json!("shared-name");
+        rig.call_as(&ALICE, "SendMessage", params.clone()).await;
+        rig.call_as(&BOB, "SendMessage", params).await;
+        for who in [ALICE, BOB] {
+            let listed = rig.call_as(&who, "ListTasks", json!({"contextId": "shared-name"})).await;
+            assert_eq!(listed["result"]["totalSize"], 1);
+        }
+    }
+
+    async fn without_a_credential_nothing_but_the_card_is_served(store: Store) {
+        let rig = Rig::start(store, &format!("{ECHO}{TOKENS}")).await;
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}).to_string();
+        for headers in [&[][..], &[("authorization", "Bearer wrong")], &[("authorization", "Bearer ")]] {
+            let answer = rig.post("/", headers, &body).await;
+            assert_eq!(answer.status, 401);
+            assert!(answer.header("www-authenticate").starts_with("Bearer"));
+            assert_eq!((answer.json["error"]["code"].as_i64(), &answer.json["id"]), (Some(-32050), &Value::Null));
+            assert_eq!(rig.get("/a2a/tasks/x", headers).await.status, 401);
+            let sent = rig.post("/a2a/tasks/send", headers, r#"{"params":{"message":{"role":"user","parts":[{"type":"text","text":"x"}]}}}"#).await;
+            assert_eq!(sent.status, 401);
+        }
+        let card = rig.get("/.well-known/agent-card.json", &[]).await;
+        assert_eq!(card.json["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"], "Bearer");
+        assert_eq!(card.json["securityRequirements"][0]["schemes"]["bearer"]["list"], json!([]));
+        assert_eq!(rig.post("/", &[("x-api-key", "bob")], &body).await.status, 200);
+    }
+}

@@ -1,0 +1,285 @@
+//! A gateway under test and a bare HTTP client for it.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use nuncio_gateway::Gateway;
+use nuncio_gateway::config::{self, StoreUrl};
+use nuncio_wire::bindings::sse::SseReader;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Nothing in these tests takes longer unless it hangs.
+pub const LIMIT: Duration = Duration::from_secs(20);
+
+/// Which store a test runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    Memory,
+    Sqlite,
+}
+
+/// Runs an async test body over both stores.
+macro_rules! over_stores {
+    ($(async fn $name:ident($store:ident: Store) $body:block)*) => {$(
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+            async fn run($store: crate::rig::Store) $body
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn memory() {
+                tokio::time::timeout(crate::rig::LIMIT, run(crate::rig::Store::Memory)).await.expect("hangs");
+            }
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                tokio::time::timeout(crate::rig::LIMIT, run(crate::rig::Store::Sqlite)).await.expect("hangs");
+            }
+        }
+    )*};
+}
+pub(crate) use over_stores;
+
+/// A gateway and where it is.
+pub struct Rig {
+    gateway: Option<Gateway>,
+    pub dir: tempfile::TempDir,
+    pub base: String,
+    config: String,
+    store: Store,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+/// An echo agent.
+pub const ECHO: &str = "[agents.echo]\nbackend = \"echo\"\n";
+
+impl Rig {
+    /// A gateway with this configuration, its addresses and store aside.
+    pub async fn start(store: Store, config: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let gateway = serve(store, config, dir.path()).await;
+        let base = format!("http://{}", gateway.addresses()[0]);
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Self {
+            gateway: Some(gateway),
+            dir,
+            base,
+            config: config.to_owned(),
+            store,
+            client,
+        }
+    }
+
+    /// A gateway whose only agent runs `script` with `sh`.
+    pub async fn with_script(store: Store, script: &str) -> Self {
+        Self::start(store, &script_agent("worker", script, "")).await
+    }
+
+    /// Stops the gateway with its grace and starts it again over the same store.
+    pub async fn restart(&mut self, grace: Duration) {
+        self.gateway.take().unwrap().shutdown(grace).await;
+        let gateway = serve(self.store, &self.config, self.dir.path()).await;
+        self.base = format!("http://{}", gateway.addresses()[0]);
+        self.gateway = Some(gateway);
+    }
+
+    pub async fn request(&self, request: http::Request<Full<Bytes>>) -> http::Response<Incoming> {
+        self.client.request(request).await.unwrap()
+    }
+
+    /// A POST of JSON with these headers.
+    pub async fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        Answer::of(self.request(self.post_request(path, headers, body)).await).await
+    }
+
+    pub fn post_request(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> http::Request<Full<Bytes>> {
+        let mut request = http::Request::post(format!("{}{path}", self.base));
+        if !headers.iter().any(|(name, _)| *name == "content-type") {
+            request = request.header("content-type", "application/json");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request
+            .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
+            .unwrap()
+    }
+
+    pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = http::Request::get(format!("{}{path}", self.base));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Answer::of(self.request(request.body(Full::default()).unwrap()).await).await
+    }
+
+    /// A JSON-RPC call in 1.0; the whole answer.
+    pub async fn call(&self, method: &str, params: Value) -> Value {
+        self.call_as(&[], method, params).await
+    }
+
+    /// The same with further headers.
+    pub async fn call_as(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Value {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut all = vec![("a2a-version", "1.0")];
+        all.extend_from_slice(headers);
+        self.post("/", &all, &body.to_string()).await.json
+    }
+
+    /// Sends `text` and waits for the end; the task.
+    pub async fn send(&self, text: &str) -> Value {
+        let answer = self.call("SendMessage", message(text)).await;
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"]["task"].clone()
+    }
+
+    /// Sends with `returnImmediately`; the task.
+    pub async fn start_task(&self, text: &str) -> Value {
+        let mut params = message(text);
+        params["configuration"] = json!({"returnImmediately": true});
+        let answer = self.call("SendMessage", params).await;
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"]["task"].clone()
+    }
+
+    pub async fn get_task(&self, id: &str) -> Value {
+        self.call("GetTask", json!({"id": id})).await["result"].clone()
+    }
+
+    /// Opens a stream with a JSON-RPC call.
+    pub async fn stream(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Frames {
+        let body = json!({"jsonrpc": "2.0", "id": "s", "method": method, "params": params});
+        let mut all = vec![("a2a-version", "1.0")];
+        all.extend_from_slice(headers);
+        let response = self
+            .request(self.post_request("/", &all, &body.to_string()))
+            .await;
+        let content_type = response.headers()["content-type"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        assert_eq!(content_type, "text/event-stream", "{:?}", response.status());
+        Frames {
+            response,
+            reader: SseReader::new(1 << 24),
+            ready: VecDeque::new(),
+        }
+    }
+}
+
+async fn serve(store: Store, config: &str, dir: &Path) -> Gateway {
+    let mut config = config::parse(config, Path::new("test.toml")).expect("the test's own file");
+    let base = PathBuf::from(".");
+    for (key, secret) in config.secrets_mut() {
+        let env = |name: &str| Some(name.to_lowercase());
+        secret
+            .resolve(&env, &base)
+            .unwrap_or_else(|error| panic!("{key}: {error}"));
+    }
+    config.server.listen = vec!["127.0.0.1:0".parse().unwrap()];
+    config.store.url = match store {
+        Store::Memory => StoreUrl::Memory,
+        Store::Sqlite => StoreUrl::Sqlite("test.db".into()),
+    };
+    Gateway::start(Arc::new(config), dir)
+        .await
+        .expect("the gateway starts")
+}
+
+/// An agent that runs `script` with `sh`; `settings` are further lines of its table.
+pub fn script_agent(name: &str, script: &str, settings: &str) -> String {
+    let script = toml::Value::String(script.to_owned());
+    format!(
+        "[agents.{name}]\nbackend = \"command\"\ncommand = [\"sh\", \"-c\", {script}]\n{settings}\n"
+    )
+}
+
+/// Parameters that send one text.
+pub fn message(text: &str) -> Value {
+    json!({"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]}})
+}
+
+/// The text of a task's first artifact.
+pub fn artifact_text(task: &Value) -> &str {
+    task["artifacts"][0]["parts"][0]["text"]
+        .as_str()
+        .unwrap_or_default()
+}
+
+/// An answer with its body read.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: http::HeaderMap,
+    pub body: Bytes,
+    /// Null if the body is no JSON.
+    pub json: Value,
+}
+
+impl Answer {
+    async fn of(response: http::Response<Incoming>) -> Self {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        let json = serde_json::from_slice(&body).unwrap_or_default();
+        Self {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+            json,
+        }
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// Frames of a stream as they come.
+pub struct Frames {
+    response: http::Response<Incoming>,
+    reader: SseReader,
+    ready: VecDeque<(Option<String>, Value)>,
+}
+
+impl Frames {
+    /// The next frame's SSE id and JSON; `None` at the end of the stream.
+    pub async fn next(&mut self) -> Option<(Option<String>, Value)> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                return Some(frame);
+            }
+            let data = self.response.frame().await?.unwrap().into_data().unwrap();
+            self.reader.feed(&data).unwrap();
+            while let Some(event) = self.reader.next_event() {
+                self.ready
+                    .push_back((event.id, serde_json::from_str(&event.data).unwrap()));
+            }
+        }
+    }
+
+    /// The next frame's `result`.
+    pub async fn result(&mut self) -> Value {
+        self.next().await.expect("another frame").1["result"].clone()
+    }
+
+    /// Every further frame's `result`, to the end of the stream.
+    pub async fn rest(&mut self) -> Vec<Value> {
+        let mut results = Vec::new();
+        while let Some((_, frame)) = self.next().await {
+            results.push(frame["result"].clone());
+        }
+        results
+    }
+}

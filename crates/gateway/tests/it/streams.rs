@@ -1,0 +1,143 @@
+//! SendStreamingMessage and SubscribeToTask: order, ends, resume, independence.
+
+use serde_json::{Value, json};
+
+use crate::rig::{ECHO, Rig, artifact_text, message, over_stores};
+
+over_stores! {
+    async fn a_stream_is_the_task_then_its_events_and_ends_with_the_task(store: Store) {
+        let rig = Rig::start(store, ECHO).await;
+        let mut frames = rig.stream(&[], "SendStreamingMessage", message("hello")).await;
+        let (first_id, first) = frames.next().await.unwrap();
+        assert_eq!(first["jsonrpc"], "2.0");
+        assert_eq!(first["id"], "s");
+        let task = &first["result"]["task"];
+        assert_eq!(task["status"]["state"], "TASK_STATE_WORKING");
+        let rest = frames.rest().await;
+        assert_eq!(rest.len(), 2);
+        assert_eq!(rest[0]["artifactUpdate"]["artifact"]["parts"][0]["text"], "hello");
+        assert_eq!(rest[1]["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
+        for event in &rest {
+            let update = event.as_object().unwrap().values().next().unwrap();
+            assert_eq!(update["taskId"], task["id"]);
+            assert_eq!(update["contextId"], task["contextId"]);
+        }
+        assert!(first_id.unwrap().contains('-'));
+    }
+
+    async fn chunks_arrive_in_order_and_add_up_to_the_artifact(store: Store) {
+        let rig = Rig::with_script(store, "for i in 1 2 3 4 5; do echo \"line $i\"; sleep 0.02; done").await;
+        let mut frames = rig.stream(&[], "SendStreamingMessage", message("go")).await;
+        let id = frames.result().await["task"]["id"].as_str().unwrap().to_owned();
+        let mut text = String::new();
+        for event in frames.rest().await {
+            if let Some(chunk) = event["artifactUpdate"]["artifact"]["parts"][0]["text"].as_str() {
+                text.push_str(chunk);
+            }
+        }
+        assert_eq!(text, "line 1\nline 2\nline 3\nline 4\nline 5\n");
+        assert_eq!(artifact_text(&rig.get_task(&id).await), text);
+    }
+
+    async fn a_reader_may_go_on_where_it_was_cut_off(store: Store) {
+        let rig = Rig::with_script(store, "for i in 1 2 3; do echo $i; sleep 0.05; done; sleep 0.4; echo end").await;
+        let mut frames = rig.stream(&[], "SendStreamingMessage", message("go")).await;
+        let (_, first) = frames.next().await.unwrap();
+        let id = first["result"]["task"]["id"].as_str().unwrap().to_owned();
+        let (cut_at, _) = frames.next().await.unwrap();
+        let cut_at = cut_at.unwrap();
+        drop(frames);
+        let resumed = [("last-event-id", cut_at.as_str())];
+        let mut frames = rig.stream(&resumed, "SubscribeToTask", json!({"id": id})).await;
+        let (next, event) = frames.next().await.unwrap();
+        assert!(event["result"].get("task").is_none(), "{event}");
+        let version = |id: &str| id.split('-').nth(1).unwrap().parse::<u64>().unwrap();
+        assert_eq!(version(&next.unwrap()), version(&cut_at) + 1);
+        drop(frames);
+        let made_up = [("last-event-id", "7-99999")];
+        let mut frames = rig.stream(&made_up, "SubscribeToTask", json!({"id": id})).await;
+        assert_eq!(frames.result().await["task"]["id"], id.as_str());
+        let last = frames.rest().await.pop().unwrap();
+        assert_eq!(last["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
+        // After the end what is still missing can be had, and nothing else.
+        let mut frames = rig.stream(&resumed, "SubscribeToTask", json!({"id": id})).await;
+        let rest = frames.rest().await;
+        assert_eq!(rest.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
+        let plain = rig.call("SubscribeToTask", json!({"id": id})).await;
+        assert_eq!(plain["error"]["code"], -32004, "{plain}");
+    }
+
+    async fn a_subscriber_stays_over_a_question_and_a_send_stream_does_not(store: Store) {
+        let rig = Rig::with_script(store, r#"text=$(cat); if [ "$text" = yes ]; then echo ok; else echo '[INPUT_REQUIRED] sure?'; fi"#).await;
+        let mut sent = rig.stream(&[], "SendStreamingMessage", message("x")).await;
+        let task = sent.result().await["task"].clone();
+        let asked = sent.rest().await.pop().unwrap();
+        assert_eq!(asked["statusUpdate"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+        let id = task["id"].as_str().unwrap();
+        let mut watched = rig.stream(&[], "SubscribeToTask", json!({"id": id})).await;
+        assert_eq!(watched.result().await["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+        let mut answer = message("yes");
+        answer["message"]["taskId"] = json!(id);
+        rig.call("SendMessage", answer).await;
+        let states: Vec<Value> = watched.rest().await.iter().filter_map(|event| event["statusUpdate"]["status"].get("state").cloned()).collect();
+        assert_eq!(states, ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
+    }
+
+    async fn a_caller_that_hangs_up_harms_nothing(store: Store) {
+        let rig = Rig::with_script(store, "sleep 0.2; echo done").await;
+        let mut frames = rig.stream(&[], "SendStreamingMessage", message("x")).await;
+        let id = frames.result().await["task"]["id"].as_str().unwrap().to_owned();
+        drop(frames);
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": message("y")});
+        let waiting = rig.request(rig.post_request("/", &[], &body.to_string()));
+        assert!(tokio::time::timeout(std::time::Duration::from_millis(50), waiting).await.is_err());
+        loop {
+            let listed = rig.call("ListTasks", json!({"status": "TASK_STATE_COMPLETED"})).await;
+            if listed["result"]["totalSize"] == 2 {
+                break;
+            }
+        }
+        assert_eq!(artifact_text(&rig.get_task(&id).await), "done\n");
+    }
+
+    async fn a_slow_reader_misses_nothing_and_holds_up_nobody(store: Store) {
+        let rig = Rig::with_script(store, "i=0; while [ $i -lt 3000 ]; do echo \"chunk $i\"; i=$((i+1)); done").await;
+        let mut fast = rig.stream(&[], "SendStreamingMessage", message("go")).await;
+        let id = fast.result().await["task"]["id"].as_str().unwrap().to_owned();
+        let mut slow = rig.stream(&[], "SubscribeToTask", json!({"id": id})).await;
+        let slow_first = slow.next().await.unwrap();
+        let fast_events = fast.rest().await;
+        assert!(fast_events.last().unwrap()["statusUpdate"].is_object());
+        let mut text = artifact_text(&slow_first.1["result"]["task"]).to_owned();
+        for event in slow.rest().await {
+            text.push_str(event["artifactUpdate"]["artifact"]["parts"][0]["text"].as_str().unwrap_or_default());
+        }
+        assert_eq!(text, artifact_text(&rig.get_task(&id).await));
+        assert_eq!(text.lines().count(), 3000);
+    }
+
+    async fn subscribing_around_the_end_never_hangs(store: Store) {
+        let rig = Rig::start(store, ECHO).await;
+        for _ in 0..100 {
+            let task = rig.start_task("x").await;
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": task["id"]}});
+            let answer = rig.post("/", &[("a2a-version", "1.0")], &body.to_string()).await;
+            let text = String::from_utf8(answer.body.to_vec()).unwrap();
+            assert!(text.contains("TASK_STATE_COMPLETED") || answer.json["error"]["code"] == -32004, "{text}");
+        }
+    }
+
+    async fn errors_before_a_stream_are_plain_answers(store: Store) {
+        let rig = Rig::start(store, ECHO).await;
+        for (method, params, code) in [
+            ("SubscribeToTask", json!({"id": "unknown"}), -32001),
+            ("SubscribeToTask", json!({}), -32602),
+            ("SendStreamingMessage", json!({"message": {"role": "ROLE_USER"}}), -32602),
+        ] {
+            let body = json!({"jsonrpc": "2.0", "id": 9, "method": method, "params": params});
+            let answer = rig.post("/", &[], &body.to_string()).await;
+            assert_eq!(answer.header("content-type"), "application/json");
+            assert_eq!((answer.json["error"]["code"].as_i64(), answer.json["id"].as_i64()), (Some(code), Some(9)));
+        }
+    }
+}
