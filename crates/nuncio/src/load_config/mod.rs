@@ -126,11 +126,11 @@ impl Layers {
         };
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         let mut config = parse(&text, path)?;
-        let base = std::path::absolute(path.parent().unwrap_or(Path::new(".")))
-            .map_err(|error| unreadable(path, &error))?;
+        let whole = std::path::absolute(path).map_err(|error| unreadable(path, &error))?;
+        let base = whole.parent().unwrap_or(Path::new("/"));
         for agent in config.agents.values_mut() {
             if let BackendConfig::Command(command) = &mut agent.backend {
-                anchor(command, &base);
+                anchor(command, base);
             }
         }
         Ok(Layers {

@@ -34,7 +34,9 @@ impl Tour<'_> {
         );
         output::write_stdout(&format!(
             "Two agents are up at {base}, each a shell script behind nuncio:\n\n  \
-             {writer}\n  {researcher}\n"
+             {writer}\n  {researcher}\n\n\
+             The commands below run with NUNCIO_HOME={}\n",
+            self.home.display()
         ));
 
         heading("1. Discover: who is the writer, and what can it do?");
@@ -64,7 +66,11 @@ impl Tour<'_> {
             return Err("the writer's text holds none of the researcher's findings".to_owned());
         }
 
-        heading("6. Recall: tasks stay, also over a restart");
+        heading("6. Recall: what was asked of both, the writer's own call among it");
+        let asked = self.run(&["task", "list", "-a", "researcher"]).await?;
+        if !asked.contains("Tasks: 2") {
+            return Err("the researcher should have been asked twice".to_owned());
+        }
         self.run(&["task", "list", "-a", &writer]).await?;
         self.run(&["task", "get", &task, "-a", &writer, "--history", "10"])
             .await?;

@@ -1,0 +1,6 @@
+//! Tests on the real binary: one module per thing that users do with it.
+
+mod config_errors;
+mod demo_tour;
+mod program;
+mod serve_gateway;
