@@ -14,6 +14,11 @@ mod peers;
 mod reference;
 
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long the end waits for threads that block, such as a reader of standard input or a name
+/// lookup: nobody needs what they bring.
+const BLOCKED_THREADS: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
     let command = match args::read(std::env::args_os()) {
@@ -28,7 +33,7 @@ fn main() -> ExitCode {
         Err(error) => return output::failure(&format!("cannot start: {error}")).into(),
     };
     let code = runtime.block_on(commands::run(command));
-    // A reader of standard input or a name lookup may still block a thread; nobody waits for it.
-    runtime.shutdown_background();
+    // What still runs is dropped here, which ends the programs of turns.
+    runtime.shutdown_timeout(BLOCKED_THREADS);
     code.into()
 }

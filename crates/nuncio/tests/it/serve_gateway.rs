@@ -1,6 +1,6 @@
 //! `nuncio serve` as a user starts it: what it says, what stops it, what it refuses.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::Read as _;
 use std::process::Stdio;
 
 use nix::sys::signal::Signal;
@@ -133,9 +133,11 @@ fn a_variable_without_a_key_warns_at_start() {
 }
 
 #[test]
-fn a_second_signal_does_not_wait_for_turns() {
+fn a_second_signal_ends_turns_and_all_at_once() {
     let place = Place::new();
-    place.script("slow.sh", "echo begun; exec sleep 600");
+    let held = place.path().join("held");
+    nix::unistd::mkfifo(&held, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    place.script("slow.sh", "exec 3>held; exec sleep 600");
     place.write(
         "nuncio.toml",
         "[server]\nshutdown_grace = \"10m\"\n[log]\nlevel = \"error\"\n",
@@ -150,17 +152,23 @@ fn a_second_signal_does_not_wait_for_turns() {
         "slow=./slow.sh",
     ];
     let mut served = place.serve_with(&arguments, Stdio::piped());
-    let mut send = place.command(&["send", "-a", &served.url, "--stream", "go"]);
-    let mut send = send.stdout(Stdio::piped()).spawn().expect("nuncio starts");
-    let events = BufReader::new(send.stdout.take().expect("a pipe"));
-    let begun = events
-        .lines()
-        .any(|line| line.expect("UTF-8").contains("begun"));
-    assert!(begun, "the turn never began");
+    let send = place
+        .command(&["send", "-a", &served.url, "go"])
+        .stdout(Stdio::null())
+        .spawn();
+    let mut send = send.expect("nuncio starts");
+    // Opens once the program has opened the other end, and ends when the program is gone.
+    let mut program = std::fs::File::open(&held).expect("the turn begins");
     served.signal(Signal::SIGINT);
     served.await_on_stderr("stopping");
     served.signal(Signal::SIGINT);
     assert_eq!(served.wait().0.code(), Some(130));
+    assert_eq!(
+        program
+            .read_to_end(&mut Vec::new())
+            .expect("the program ends"),
+        0
+    );
     let _ = send.kill();
     let _ = send.wait();
 }
