@@ -2,5 +2,6 @@
 
 mod config_errors;
 mod demo_tour;
+mod kill_recovery;
 mod program;
 mod serve_gateway;
