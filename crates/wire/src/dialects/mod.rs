@@ -79,7 +79,8 @@ impl Dialect {
     /// Reads and validates the parameters of `method`.
     ///
     /// The error is InvalidParams with the paths of the wrong fields, or ParseError (answered with
-    /// a null id) for what is no JSON. Unknown members are ignored.
+    /// a null id) for what is no JSON. Unknown members are ignored. Messages of the 2025-04 dialect
+    /// have no id: theirs is empty unless one is offered to [`Dialect::read_request_with`].
     pub fn read_request(self, method: Method, params: Option<&str>) -> Result<Request, A2aError> {
         self.read_request_with(method, params, None)
     }

@@ -77,7 +77,7 @@ fn what_is_no_request_is_refused_with_the_id_where_it_can_be_read() {
         (r#"{"jsonrpc":"2.0","id":1,"Method":"GetTask"}"#, "1"),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"CancelTask"}"#,
-            "null",
+            "1",
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"GetTask"}"#,
@@ -85,7 +85,7 @@ fn what_is_no_request_is_refused_with_the_id_where_it_can_be_read() {
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{},"par\u0061ms":{}}"#,
-            "null",
+            "1",
         ),
     ] {
         assert_eq!(

@@ -79,6 +79,8 @@ struct Envelope<'a> {
     method: Option<&'a RawValue>,
     params: Option<&'a RawValue>,
     doubled: bool,
+    /// No answer could repeat such an id.
+    doubled_id: bool,
 }
 
 impl<'a> Envelope<'a> {
@@ -96,11 +98,7 @@ impl<'a> Envelope<'a> {
         let invalid = |message| Refused::new(known.clone(), ErrorKind::InvalidRequest, message);
         if self.doubled {
             let message = "Invalid request: a member of the envelope stands there twice";
-            return Err(Refused::new(
-                RequestId::null(),
-                ErrorKind::InvalidRequest,
-                message,
-            ));
+            return Err(invalid(message));
         }
         match id {
             Some(Ok(_)) => {}
@@ -185,7 +183,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
                         }
                     };
                     // Read on: a body that is not JSON at all is the worse fault.
-                    envelope.doubled |= place.replace(map.next_value()?).is_some();
+                    let is_double = place.replace(map.next_value()?).is_some();
+                    let is_id = matches!(member, Member::Id);
+                    envelope.doubled |= is_double;
+                    envelope.doubled_id |= is_double && is_id;
+                }
+                if envelope.doubled_id {
+                    envelope.id = None;
                 }
                 Ok(envelope)
             }
