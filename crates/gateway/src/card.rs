@@ -61,7 +61,11 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
         .clone()
         .unwrap_or_else(|| format!("The agent '{name}'."));
     let mut card = AgentCard {
-        supported_interfaces: interfaces(&base.agent_url(&agent.name, is_default), config),
+        supported_interfaces: interfaces(
+            &base.agent_url(&agent.name, is_default),
+            settings.tenant.as_deref(),
+            config,
+        ),
         provider: settings.provider.as_ref().map(|provider| AgentProvider {
             url: provider.url.as_str().to_owned(),
             organization: provider.organization.clone(),
@@ -94,11 +98,12 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
     card
 }
 
-fn interfaces(url: &str, config: &Config) -> Vec<AgentInterface> {
+fn interfaces(url: &str, tenant: Option<&str>, config: &Config) -> Vec<AgentInterface> {
     let jsonrpc = |version: &str| AgentInterface {
         url: url.to_owned(),
         protocol_binding: "JSONRPC".to_owned(),
-        tenant: None,
+        // 0.3 knows no tenants; there the address alone names the agent.
+        tenant: tenant.filter(|_| version != "0.3").map(str::to_owned),
         protocol_version: version.to_owned(),
     };
     let mut interfaces = vec![jsonrpc("1.0")];

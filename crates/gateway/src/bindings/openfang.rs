@@ -21,6 +21,7 @@ use std::time::Duration;
 use super::jsonrpc::error;
 use super::{answer, jsonrpc as v1};
 use crate::agents::ServedAgent;
+use crate::ids;
 use crate::operations::{Asked, Operations, Reply};
 use crate::serve::HttpResponse;
 use crate::serve::service::Head;
@@ -161,6 +162,8 @@ impl Desk<'_> {
             agent,
         } = send;
         let agent = self.choose_agent(agent.as_deref())?;
+        // Messages of this dialect have no ids.
+        request.message.message_id = ids::new_id();
         if asks_for_status(&request.message)
             && let Some(context_id) = &request.message.context_id
             && let Some(task) = self.newest_of(&agent, context_id).await?

@@ -95,7 +95,7 @@ pub struct AgentConfig {
     pub icon_url: Option<WebUrl>,
     /// Turns that run at one time. The turns of one conversation always run one after another.
     #[serde(default = "default_max_concurrent_turns")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub max_concurrent_turns: usize,
     /// Turns that may wait; more are refused.
     #[serde(default = "default_max_queued_turns")]

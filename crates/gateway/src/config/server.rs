@@ -44,7 +44,7 @@ pub struct ServerConfig {
     #[schemars(range(min = 1024))]
     pub max_body_bytes: usize,
     /// Connections at one time; more wait in the system's queue.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub max_connections: usize,
     /// Connections that one remote address may hold at one time.
     #[schemars(range(min = 1))]

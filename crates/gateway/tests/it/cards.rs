@@ -122,3 +122,36 @@ async fn a_public_url_is_the_only_address_shown() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_configured_tenant_stands_on_the_card_and_routes() {
+    let config = format!("{ECHO}[agents.b]\nbackend = \"echo\"\ntenant = \"team-b\"\n");
+    let rig = Rig::start(Store::Memory, &config).await;
+    let card = rig
+        .get("/agents/b/.well-known/agent-card.json", &[])
+        .await
+        .json;
+    assert_eq!(card["supportedInterfaces"][0]["tenant"], "team-b");
+    let mut params = crate::rig::message("x");
+    params["tenant"] = json!("team-b");
+    let task = rig.call("SendMessage", params.clone()).await["result"]["task"].clone();
+    let list = |path: &'static str| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}});
+        let rig = &rig;
+        async move { rig.post(path, &[], &body.to_string()).await.json["result"]["totalSize"].clone() }
+    };
+    assert!(task["id"].is_string());
+    assert_eq!(
+        (list("/agents/b").await, list("/").await),
+        (json!(1), json!(0))
+    );
+    for tenant in ["team-c", "echo"] {
+        params["tenant"] = json!(tenant);
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+        let answer = rig
+            .post("/agents/b", &[("a2a-version", "1.0")], &body.to_string())
+            .await
+            .json;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+}

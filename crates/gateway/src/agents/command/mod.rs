@@ -86,8 +86,9 @@ impl Command {
             reply.cut_off(events);
             return Err(Halt::Fault(describe(status)));
         }
+        let said = reply.said(events);
         let files = self.hand_over_files(program, events).await?;
-        match reply.said(events) {
+        match said {
             Said::Question(text) if text.is_empty() => Ok(TurnEnd::InputRequired(
                 turn.reply_text("The agent needs more input."),
             )),

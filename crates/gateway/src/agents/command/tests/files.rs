@@ -49,12 +49,12 @@ async fn files_a_program_leaves_become_artifacts() {
         .collect();
     assert_eq!(parts.len(), 2, "{parts:?}");
     assert_eq!(
-        parts[0].content,
+        parts[1].content,
         PartContent::Raw(b"\x89PNG".as_slice().into())
     );
-    assert_eq!(parts[0].filename.as_deref(), Some("out.png"));
-    assert_eq!(parts[0].media_type.as_deref(), Some("image/png"));
-    assert!(matches!(parts[1].content, PartContent::Data(_)));
+    assert_eq!(parts[1].filename.as_deref(), Some("out.png"));
+    assert_eq!(parts[1].media_type.as_deref(), Some("image/png"));
+    assert!(matches!(parts[0].content, PartContent::Data(_)));
 }
 
 #[tokio::test]
