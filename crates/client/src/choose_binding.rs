@@ -201,7 +201,11 @@ fn speech(
         }
         (Offer::Legacy, VersionWish::Any | VersionWish::Legacy) => legacy,
         (Offer::Legacy, VersionWish::Exactly(version)) if version.major == 0 => legacy,
-        (Offer::Version(offered), VersionWish::Legacy) if offered.major == 0 => legacy,
+        (Offer::Version(offered), VersionWish::Legacy)
+            if offered.major == 0 && generation != CardGeneration::V1 =>
+        {
+            legacy
+        }
         // A version on a card may be old: the caller's word counts.
         (Offer::Version(_), VersionWish::Exactly(version)) if version.major == 0 => {
             Ok((version, Dialect::V0_3))

@@ -1,7 +1,19 @@
 //! Tests on the real binary: one module per thing that users do with it.
 
+mod cli;
+mod cli_card;
+mod cli_credentials;
+mod cli_errors;
+mod cli_send;
+mod cli_settings;
+mod cli_stream;
+mod cli_task;
+mod command_agents;
+mod command_examples;
 mod config_errors;
 mod demo_tour;
 mod kill_recovery;
+#[path = "../../../client/tests/it/mock_agent.rs"]
+mod mock_agent;
 mod program;
 mod serve_gateway;
