@@ -1,0 +1,112 @@
+//! The SDKs as clients of `nuncio serve`: the same conversation with each of them.
+
+use super::agents::serve;
+use super::conversation::{Generation, judge};
+use super::outcomes::Outcomes;
+use super::script::Script;
+use crate::program::Place;
+
+/// Everybody who asks gets a card that readers of 0.3 understand.
+const MERGED_CARD: &str = "[compat]\nmerged_card = true\n";
+
+/// One conversation: who has it, over which store, with which addition to the configuration.
+fn converse(script: Script, arguments: &[&str], generation: Generation, store: &str, more: &str) {
+    let Some(mut command) = script.command() else {
+        return;
+    };
+    let place = Place::new();
+    let served = serve(&place, store, more);
+    let outcomes = Outcomes::of(command.arg(&served.url).args(arguments));
+    judge(&outcomes, generation, &served.url);
+    assert_eq!(outcomes.complaints(), Vec::<&str>::new());
+}
+
+#[test]
+fn python_1_over_memory() {
+    converse(
+        Script::Python1("client_1.py"),
+        &[],
+        Generation::V1,
+        "memory:",
+        "",
+    );
+}
+
+#[test]
+fn python_1_over_sqlite() {
+    converse(
+        Script::Python1("client_1.py"),
+        &[],
+        Generation::V1,
+        "sqlite:n.db",
+        "",
+    );
+}
+
+#[test]
+fn python_0_3_with_the_merged_card() {
+    converse(
+        Script::Python03("client_0_3.py"),
+        &[],
+        Generation::V0_3,
+        "memory:",
+        MERGED_CARD,
+    );
+}
+
+#[test]
+fn python_0_3_that_asks_for_its_card() {
+    let arguments = ["card-header"];
+    converse(
+        Script::Python03("client_0_3.py"),
+        &arguments,
+        Generation::V0_3,
+        "sqlite:n.db",
+        "",
+    );
+}
+
+#[test]
+fn javascript_1_over_memory() {
+    converse(
+        Script::Node("client_1.js"),
+        &[],
+        Generation::V1,
+        "memory:",
+        "",
+    );
+}
+
+#[test]
+fn javascript_1_over_sqlite() {
+    converse(
+        Script::Node("client_1.js"),
+        &[],
+        Generation::V1,
+        "sqlite:n.db",
+        "",
+    );
+}
+
+#[test]
+fn javascript_0_3_with_the_merged_card() {
+    converse(
+        Script::Node("client_0_3.js"),
+        &[],
+        Generation::V0_3,
+        "sqlite:n.db",
+        MERGED_CARD,
+    );
+}
+
+/// A merged card is no pure card of 1.0, but readers of 1.0 still choose 1.0 by it.
+#[test]
+fn javascript_1_with_the_merged_card() {
+    converse(
+        Script::Node("client_1.js"),
+        &[],
+        Generation::V1,
+        "memory:",
+        MERGED_CARD,
+    );
+}

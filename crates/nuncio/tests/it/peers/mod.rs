@@ -1,0 +1,11 @@
+//! The official SDKs and nuncio, both ways, as real processes.
+//!
+//! `cargo xtask test peers` installs the SDKs and names the place in `NUNCIO_TEST_PEERS`; without
+//! that variable these tests have nothing to talk to and pass over. The scripts that use the SDKs
+//! lie in `tests/peers`: each tells what it saw as plain values, and is judged here.
+
+mod agents;
+mod clients;
+mod conversation;
+mod outcomes;
+mod script;

@@ -1,0 +1,46 @@
+//! The scripts in `tests/peers` that use an SDK: where they are and how they are started.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Names the folder that holds an install of each SDK.
+const PLACE: &str = "NUNCIO_TEST_PEERS";
+
+/// A script with the interpreter whose packages it needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Script {
+    /// The Python SDK 1.x.
+    Python1(&'static str),
+    /// The Python SDK 0.3.
+    Python03(&'static str),
+    /// The JavaScript SDKs, which lie side by side.
+    Node(&'static str),
+}
+
+impl Script {
+    /// The command that runs it, or nothing where no SDKs were set up.
+    pub(super) fn command(self) -> Option<Command> {
+        let Some(sdks) = std::env::var_os(PLACE).map(PathBuf::from) else {
+            println!("passed over: {PLACE} is not set; run `cargo xtask test peers`");
+            return None;
+        };
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
+        let (interpreter, script) = match self {
+            Script::Python1(name) => (
+                sdks.join("py1/bin/python"),
+                scripts.join("python").join(name),
+            ),
+            Script::Python03(name) => (
+                sdks.join("py03/bin/python"),
+                scripts.join("python").join(name),
+            ),
+            Script::Node(name) => (PathBuf::from("node"), scripts.join("js").join(name)),
+        };
+        let mut command = Command::new(interpreter);
+        command.arg(script).stdin(Stdio::null()).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        // Compiled files would land beside the scripts.
+        command.env(PLACE, sdks).env("PYTHONDONTWRITEBYTECODE", "1");
+        Some(command)
+    }
+}

@@ -1,0 +1,185 @@
+"""The official Python SDK 1.x as a client of the gateway whose address is the first argument."""
+
+import asyncio
+import base64
+import sys
+from uuid import uuid4
+
+import httpx
+
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.client.errors import A2AClientError
+from a2a.types import a2a_pb2 as a2a
+from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
+from google.protobuf import json_format
+
+import notation
+import scenario
+import strict_1
+from journal import Journal, complain
+
+
+class Peer:
+    """What the scenario needs, said in the SDK's own terms."""
+
+    errors = (A2AError, A2AClientError)
+
+    def __init__(self, url):
+        self.url = url
+        self.journal = Journal()
+        self.http = httpx.AsyncClient(transport=self.journal, timeout=20)
+        self.clients = {}
+
+    async def resolve(self, agent):
+        return await A2ACardResolver(self.http, f'{self.url}/agents/{agent}').get_agent_card()
+
+    async def client(self, agent, streaming):
+        if (agent, streaming) not in self.clients:
+            config = ClientConfig(streaming=streaming, httpx_client=self.http)
+            card = await self.resolve(agent)
+            self.clients[agent, streaming] = ClientFactory(config).create(card)
+        return self.clients[agent, streaming]
+
+    async def card(self, agent):
+        card = await self.resolve(agent)
+        return {
+            'name': card.name,
+            'description': card.description,
+            'interfaces': [
+                [it.protocol_binding, it.protocol_version, it.url]
+                for it in card.supported_interfaces
+            ],
+            'streaming': card.capabilities.streaming,
+            'skills': [skill.id for skill in card.skills],
+            'modes': [list(card.default_input_modes), list(card.default_output_modes)],
+        }
+
+    async def send(self, agent, text=None, **how):
+        client = await self.client(agent, streaming=False)
+        async for answer in client.send_message(request(text, **how)):
+            if answer.HasField('task'):
+                return tell_task(answer.task)
+            return tell_event(answer)
+
+    async def stream(self, agent, text, **how):
+        client = await self.client(agent, streaming=True)
+        async for event in client.send_message(request(text, **how)):
+            yield tell_event(event)
+
+    async def get(self, agent, task, history):
+        wanted = a2a.GetTaskRequest(id=task)
+        if history is not None:
+            wanted.history_length = history
+        client = await self.client(agent, streaming=False)
+        return tell_task(await client.get_task(wanted))
+
+    async def list(self, agent, context=None, state=None, size=None, token=None, artifacts=None):
+        wanted = a2a.ListTasksRequest(context_id=context or '', page_token=token or '')
+        if state:
+            wanted.status = a2a.TaskState.Value(f'TASK_STATE_{state}')
+        if size:
+            wanted.page_size = size
+        if artifacts:
+            wanted.include_artifacts = True
+        client = await self.client(agent, streaming=False)
+        page = await client.list_tasks(wanted)
+        tasks = [tell_task(task) for task in page.tasks]
+        return {'tasks': tasks, 'token': page.next_page_token, 'total': page.total_size}
+
+    async def cancel(self, agent, task):
+        client = await self.client(agent, streaming=False)
+        return tell_task(await client.cancel_task(a2a.CancelTaskRequest(id=task)))
+
+    async def subscribe(self, agent, task):
+        client = await self.client(agent, streaming=True)
+        async for event in client.subscribe(a2a.SubscribeToTaskRequest(id=task)):
+            yield tell_event(event)
+
+    def tell_error(self, error):
+        return {'code': JSON_RPC_ERROR_CODE_MAP.get(type(error)), 'message': str(error)}
+
+    def complaints(self):
+        return complain(self.journal, strict_1.judge)
+
+    async def close(self):
+        await self.http.aclose()
+
+
+def request(text=None, parts=None, task=None, context=None, wait=True):
+    contents = [text] if parts is None else parts
+    message = a2a.Message(
+        message_id=str(uuid4()),
+        role=a2a.ROLE_USER,
+        parts=[make_part(it) for it in contents],
+        task_id=task or '',
+        context_id=context or '',
+    )
+    made = a2a.SendMessageRequest(message=message)
+    made.configuration.return_immediately = not wait
+    return made
+
+
+def make_part(content):
+    if isinstance(content, str):
+        return a2a.Part(text=content)
+    if isinstance(content, bytes):
+        return a2a.Part(raw=content, filename='two.bin', media_type='application/octet-stream')
+    part = a2a.Part()
+    json_format.ParseDict(content, part.data)
+    return part
+
+
+def tell_part(part):
+    if part.HasField('text'):
+        return notation.text(part.text)
+    if part.HasField('data'):
+        return notation.data(json_format.MessageToDict(part.data))
+    if part.HasField('raw'):
+        encoded = base64.b64encode(part.raw).decode()
+        return notation.file(part.filename, part.media_type, encoded)
+    return notation.link(part.filename, part.media_type, part.url)
+
+
+def tell_parts(message):
+    return [tell_part(part) for part in message.parts]
+
+
+def tell_state(status):
+    return a2a.TaskState.Name(status.state).removeprefix('TASK_STATE_')
+
+
+def tell_task(task):
+    return {
+        'id': task.id,
+        'context': task.context_id,
+        'line': f'task {tell_state(task.status)}',
+        'says': tell_parts(task.status.message),
+        'artifacts': [notation.artifact(it.name, tell_parts(it)) for it in task.artifacts],
+        'history': [
+            f'{a2a.Role.Name(it.role).removeprefix("ROLE_").lower()} {"; ".join(tell_parts(it))}'
+            for it in task.history
+        ],
+    }
+
+
+def tell_event(event):
+    if event.HasField('task'):
+        return {**tell_task(event.task), 'task': event.task.id}
+    if event.HasField('message'):
+        message = event.message
+        line = f'message {"; ".join(tell_parts(message))}'
+        return {'line': line, 'task': message.task_id, 'context': message.context_id}
+    if event.HasField('status_update'):
+        update = event.status_update
+        line = notation.status(tell_state(update.status), tell_parts(update.status.message))
+    else:
+        update = event.artifact_update
+        made = update.artifact
+        line = notation.artifact(made.name, tell_parts(made), update.append, update.last_chunk)
+        text = ''.join(part.text for part in made.parts)
+        return {'line': line, 'text': text, 'task': update.task_id, 'context': update.context_id}
+    return {'line': line, 'task': update.task_id, 'context': update.context_id}
+
+
+if __name__ == '__main__':
+    asyncio.run(scenario.main(Peer(sys.argv[1])))
