@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 use load::{Mode, Outcome, Plan};
-use report::{Dropped, Findings, Start};
+use report::{Findings, Start};
 use served::{Options, Served, Server};
 
 const HELP: &str = "\
@@ -49,8 +49,6 @@ const DROP: &str = "drop";
 
 /// A release build with link-time optimization takes minutes on two cores.
 const BUILD_LIMIT: Duration = Duration::from_mins(30);
-/// After dropped streams a server has this long to notice.
-const SETTLE: Duration = Duration::from_secs(3);
 
 /// What the user asked for.
 struct Settings {
@@ -244,33 +242,21 @@ fn drop_streams(settings: &Settings, findings: &mut Findings) -> Result<()> {
             ..Options::default()
         };
         let served = Served::start(Server::Memory, &options)?;
-        let run = |opened| {
-            let plan = plan(&served, mode, 1, 0.0, opened);
-            let outcome = load(&Plan {
-                path: path.to_owned(),
-                ..plan
-            })?;
-            std::thread::sleep(SETTLE);
-            anyhow::Ok(outcome)
-        };
-        // The first streams fill the store and the allocator's pools to where they stay.
-        run(settings.streams / 4).with_context(|| format!("bench: {DROP}, {streams}"))?;
-        let (before_kib, files_before) = (served.memory_kib()?, served.open_files()?);
-        let outcome = run(settings.streams)?;
-        let (after_kib, files_after) = (served.memory_kib()?, served.open_files()?);
+        let plan = plan(&served, mode, 1, 0.0, settings.streams);
+        let outcome = load(&Plan {
+            path: path.to_owned(),
+            ..plan
+        })
+        .with_context(|| format!("bench: {DROP}, {streams}"))?;
+        let dropped = outcome
+            .dropped
+            .context("bench-load measured no dropped streams")?;
+        let (before, after) = (dropped.before.memory_kib, dropped.after.memory_kib);
         println!(
-            "bench: drop      {} {streams}: {before_kib} -> {after_kib} KiB",
+            "bench: drop      {} {streams}: {before} -> {after} KiB",
             settings.streams
         );
-        findings.dropped.push(Dropped {
-            streams,
-            opened: settings.streams,
-            before_kib,
-            peak_kib: outcome.peak_memory,
-            after_kib,
-            files_before,
-            files_after,
-        });
+        findings.dropped.push((streams, settings.streams, dropped));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::load::Outcome;
+use super::load::{Dropped, Outcome};
 use super::served::Server;
 
 /// Measured of a server besides its load runs.
@@ -12,19 +12,6 @@ use super::served::Server;
 pub(super) struct Start {
     pub(super) to_first_card_ms: f64,
     pub(super) memory_kib: u64,
-}
-
-/// Memory and open files around opened and dropped streams.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Dropped {
-    /// What kind of streams, for the table.
-    pub(super) streams: &'static str,
-    pub(super) opened: u64,
-    pub(super) before_kib: u64,
-    pub(super) peak_kib: u64,
-    pub(super) after_kib: u64,
-    pub(super) files_before: usize,
-    pub(super) files_after: usize,
 }
 
 /// Everything one benchmark found.
@@ -35,7 +22,8 @@ pub(super) struct Findings {
     pub(super) starts: BTreeMap<Server, Vec<Start>>,
     /// By server: the run that filled the store, and the memory in KiB before and after.
     pub(super) growth: BTreeMap<Server, (Outcome, u64, u64)>,
-    pub(super) dropped: Vec<Dropped>,
+    /// By kind of stream: how many were dropped, and what the server held around them.
+    pub(super) dropped: Vec<(&'static str, u64, Dropped)>,
 }
 
 impl Findings {
@@ -158,15 +146,15 @@ impl Findings {
             "| streams opened and dropped | memory before MB | 500 open MB | after MB | files before | after |\n\
              |---|---:|---:|---:|---:|---:|\n",
         );
-        for it in &self.dropped {
+        for (streams, opened, it) in &self.dropped {
             let megabytes = |kib: u64| format!("{:.1}", kib as f64 / 1024.0);
             let row = [
-                format!("{} {}", it.opened, it.streams),
-                megabytes(it.before_kib),
+                format!("{opened} {streams}"),
+                megabytes(it.before.memory_kib),
                 megabytes(it.peak_kib),
-                megabytes(it.after_kib),
-                it.files_before.to_string(),
-                it.files_after.to_string(),
+                megabytes(it.after.memory_kib),
+                it.before.files.to_string(),
+                it.after.files.to_string(),
             ];
             line(&mut text, &row);
         }
@@ -207,7 +195,10 @@ impl Findings {
         .into_iter()
         .flatten()
         .collect();
-        marks.extend(self.dropped.iter().map(Mark::flat));
+        let flat = |(streams, opened, dropped): &(&str, u64, Dropped)| {
+            Mark::flat(&format!("{opened} {streams}"), dropped)
+        };
+        marks.extend(self.dropped.iter().map(flat));
         marks
     }
 }
@@ -241,15 +232,13 @@ impl Mark {
     }
 
     /// Memory counts as flat when all streams together left less than this behind.
-    fn flat(dropped: &Dropped) -> Self {
+    fn flat(streams: &str, dropped: &Dropped) -> Self {
         const LEFT_KIB: u64 = 2 * 1024;
-        let left = dropped.after_kib.saturating_sub(dropped.before_kib);
-        let files = dropped.files_after.saturating_sub(dropped.files_before);
+        let (before, after) = (dropped.before, dropped.after);
+        let left = after.memory_kib.saturating_sub(before.memory_kib);
+        let files = after.files.saturating_sub(before.files);
         Self {
-            claim: format!(
-                "memory and open files flat: {} {}",
-                dropped.opened, dropped.streams
-            ),
+            claim: format!("memory and open files flat: {streams} opened and dropped"),
             found: format!("{left} KiB and {files} files more"),
             met: left <= LEFT_KIB && files == 0,
         }
@@ -275,6 +264,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::load::Held;
 
     fn outcome(cpu: f64, rate: f64) -> Outcome {
         Outcome {
@@ -322,30 +312,24 @@ mod tests {
 
     #[test]
     fn left_over_files_break_the_mark() {
-        let dropped = Dropped {
-            streams: "streams",
-            opened: 10,
-            before_kib: 100,
-            peak_kib: 900,
-            after_kib: 100,
-            files_before: 9,
-            files_after: 10,
+        let before = Held {
+            memory_kib: 100,
+            files: 9,
         };
-        assert!(!Mark::flat(&dropped).met);
-        assert!(
-            Mark::flat(&Dropped {
-                files_after: 9,
-                ..dropped
-            })
+        let met = |memory_kib, files| {
+            let after = Held { memory_kib, files };
+            Mark::flat(
+                "streams",
+                &Dropped {
+                    before,
+                    peak_kib: 900,
+                    after,
+                },
+            )
             .met
-        );
-        assert!(
-            !Mark::flat(&Dropped {
-                files_after: 9,
-                after_kib: 9000,
-                ..dropped
-            })
-            .met
-        );
+        };
+        assert!(met(100, 9));
+        assert!(!met(100, 10));
+        assert!(!met(9000, 9));
     }
 }

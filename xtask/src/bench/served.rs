@@ -45,7 +45,7 @@ impl fmt::Display for Server {
 pub(super) struct Options {
     /// Tasks that the memory store keeps; without it nuncio's default holds.
     pub(super) max_tasks: Option<u64>,
-    /// Also serve an agent `slow`, whose turns last an hour.
+    /// Serve an agent `slow`, whose turns last minutes.
     pub(super) slow_agent: bool,
 }
 
@@ -110,10 +110,6 @@ impl Served {
 
     pub(super) fn memory_kib(&self) -> Result<u64> {
         process_facts::memory_kib(self.process())
-    }
-
-    pub(super) fn open_files(&self) -> Result<usize> {
-        process_facts::open_files(self.process())
     }
 
     fn wait_for_card(&self) -> Result<()> {
@@ -185,11 +181,12 @@ fn nuncio(
     Ok(())
 }
 
-/// Writes the program of an agent that takes its time.
+/// Writes the program of an agent that takes its time: longer than the measurement, but not for
+/// ever, since the server under measurement is killed and cannot end it.
 fn slow_agent(home: &Path) -> Result<String> {
     use std::os::unix::fs::PermissionsExt;
     let program = home.join("slow.sh");
-    std::fs::write(&program, "#!/bin/sh\nexec sleep 3600\n")?;
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 120\n")?;
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
     Ok(program.to_string_lossy().into_owned())
 }
