@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use nuncio_gateway::agents::Agents;
 use nuncio_gateway::config::json_schema;
 
 use crate::exit_code::ExitCode;
@@ -26,16 +27,19 @@ pub(crate) fn check(args: CheckArgs) -> ExitCode {
         home: args.home,
         ..Flags::default()
     };
-    match load(&flags, &process_env) {
-        Ok(loaded) => {
-            for warning in &loaded.warnings {
-                output::warn(&warning.to_string());
-            }
-            output::write_stdout(&summary(&loaded));
-            ExitCode::Success
-        }
-        Err(errors) => output::failure(&errors.to_string()),
+    let loaded = match load(&flags, &process_env) {
+        Ok(loaded) => loaded,
+        Err(errors) => return output::failure(&errors.to_string()),
+    };
+    for warning in &loaded.warnings {
+        output::warn(&warning.to_string());
     }
+    // Looks for each agent's program, and starts none.
+    if let Err(error) = Agents::start(&loaded.config, &loaded.home) {
+        return output::failure(&error);
+    }
+    output::write_stdout(&summary(&loaded));
+    ExitCode::Success
 }
 
 /// Prints the JSON Schema of `nuncio.toml`.

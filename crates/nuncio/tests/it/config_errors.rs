@@ -191,3 +191,14 @@ fn the_schema_is_json_and_knows_the_keys() {
         "array"
     );
 }
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let place = Place::new();
+    let text = "[agents.a]\nbackend = \"command\"\ncommand = [\"./gone.sh\"]\n";
+    let ended = check(&place, text);
+    assert_eq!(ended.code(), Some(1));
+    assert!(ended.stderr.contains("gone.sh"), "{}", ended.stderr);
+    place.script("gone.sh", "cat");
+    check(&place, text).expect_success();
+}
