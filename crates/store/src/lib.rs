@@ -7,6 +7,7 @@
 mod clock;
 mod error;
 pub mod events;
+mod held;
 mod memory;
 mod open;
 mod sqlite;

@@ -8,7 +8,8 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::MemoryStore;
-use super::tasks::{Progress, Task};
+use super::tasks::Task;
+use crate::held::Progress;
 use crate::{Cursor, ListQuery, Page, TaskRecord};
 
 /// A task that may be on the page. The greatest one stands last in the list.
@@ -55,12 +56,12 @@ impl MemoryStore {
             );
             drop(shard);
             for task in tasks.drain(..) {
-                let progress = task.progress.lock();
-                if !query.matches(&progress) {
+                let progress = &task.state.lock().progress;
+                if !query.matches(progress) {
                     continue;
                 }
                 total += 1;
-                let position = (progress.status_millis, &*task.id);
+                let position = (progress.status_millis, &*task.head.id);
                 if query
                     .after
                     .as_ref()
@@ -71,7 +72,7 @@ impl MemoryStore {
                 remaining += 1;
                 let full = page.len() >= size;
                 if !full || page.peek().is_some_and(|last| position > last.position()) {
-                    page.push(Candidate(task.read_locked(&progress, query.include)));
+                    page.push(Candidate(progress.read(&task.head, query.include)));
                     if full {
                         page.pop();
                     }
@@ -103,11 +104,11 @@ impl Cursor {
 impl ListQuery {
     /// By what never changes in a task.
     fn may_match(&self, task: &Task) -> bool {
-        self.visibility.covers(&task.agent, &task.owner)
+        task.is_visible(&self.visibility)
             && self
                 .context_id
                 .as_deref()
-                .is_none_or(|context| *task.context_id == *context)
+                .is_none_or(|context| *task.head.context_id == *context)
     }
 
     /// By what changes.

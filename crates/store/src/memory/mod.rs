@@ -6,7 +6,6 @@
 
 mod events;
 mod finished;
-mod index;
 mod list;
 mod repeats;
 mod tasks;
@@ -17,12 +16,12 @@ use std::hash::RandomState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
+use crate::held::Index;
 use crate::{
     Append, Created, Include, ListQuery, NewTask, Page, Store, StoreError, StoredEvent, TaskRecord,
     Visibility,
 };
 use finished::Queue;
-use index::Index;
 use repeats::UsedKey;
 use tasks::Task;
 
@@ -102,9 +101,7 @@ impl Store for MemoryStore {
         visibility: &Visibility,
         include: Include,
     ) -> Result<Option<TaskRecord>, StoreError> {
-        let task = self
-            .find(id)
-            .filter(|task| visibility.covers(&task.agent, &task.owner));
+        let task = self.find(id).filter(|task| task.is_visible(visibility));
         Ok(task.map(|task| task.read(include)))
     }
 
@@ -126,10 +123,7 @@ impl Store for MemoryStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        Ok(self
-            .find(task)
-            .map(|task| task.events(after, limit))
-            .unwrap_or_default())
+        Ok(self.events_of(task, after, limit))
     }
 
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError> {

@@ -6,9 +6,9 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::MemoryStore;
-use super::index::Shard;
 use super::tasks::Task;
 use crate::clock::now_millis;
+use crate::held::Shard;
 use crate::{NewTask, Repeat, StoreError};
 
 /// What two sends without a key must have in common, besides agent and owner.
@@ -18,9 +18,11 @@ pub(super) struct Send {
 }
 
 impl Send {
-    pub(super) fn of(repeat: Repeat) -> Self {
+    /// Takes the message's id out of `repeat`.
+    pub(super) fn of(repeat: &mut Repeat) -> Self {
+        let message_id = std::mem::take(&mut repeat.message_id).into();
         Self {
-            message_id: repeat.message_id.into(),
+            message_id,
             payload_hash: repeat.payload_hash,
         }
     }
@@ -38,13 +40,13 @@ impl Task {
             *send.message_id == *new.repeat.message_id
                 && send.payload_hash == new.repeat.payload_hash
         };
-        self.agent == new.agent
-            && self.owner == new.owner
-            && self.progress.lock().send.as_deref().is_some_and(same)
+        self.head.agent == new.agent
+            && self.head.owner == new.owner
+            && self.state.lock().send.as_deref().is_some_and(same)
     }
 
     fn key(&self) -> Option<&str> {
-        self.labels.as_ref()?.key.as_deref()
+        self.key.as_deref().map(String::as_str)
     }
 }
 
@@ -58,7 +60,9 @@ pub(super) struct UsedKey {
 
 impl UsedKey {
     fn is(&self, agent: &str, owner: &str, key: &str) -> bool {
-        *self.task.agent == *agent && *self.task.owner == *owner && self.task.key() == Some(key)
+        *self.task.head.agent == *agent
+            && *self.task.head.owner == *owner
+            && self.task.key() == Some(key)
     }
 }
 
@@ -97,7 +101,9 @@ impl MemoryStore {
     /// Forgets the key that made this task, unless it has made another one since.
     pub(super) fn forget_key(&self, task: &Arc<Task>) {
         if let Some(key) = task.key() {
-            let hash = self.hashing.hash_one((&*task.agent, &*task.owner, key));
+            let hash = self
+                .hashing
+                .hash_one((&*task.head.agent, &*task.head.owner, key));
             self.keys
                 .lock(hash)
                 .remove(hash, |used| Arc::ptr_eq(&used.task, task));
@@ -120,7 +126,7 @@ impl LockedKey<'_> {
         if used.payload_hash != self.payload_hash {
             return Err(StoreError::RepeatConflict);
         }
-        Ok(Some(used.task.id.to_string()))
+        Ok(Some(used.task.head.id.to_string()))
     }
 
     pub(super) fn insert(&mut self, task: &Arc<Task>) {

@@ -1,49 +1,31 @@
-//! One task in memory: made, found, read, forgotten.
+//! Tasks of the memory store: made, found, forgotten.
 
-use bytes::Bytes;
-use nuncio_wire::TaskState;
-use nuncio_wire::dialects::Dialect;
 use parking_lot::Mutex;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::MemoryStore;
-use super::events::Log;
 use super::repeats::{Send, is_running};
+use crate::held::{Head, Progress};
 use crate::{Created, Include, NewTask, StoreError, TaskRecord, Visibility};
 
 /// A task: what never changes, and its progress behind a lock of its own.
 pub(super) struct Task {
-    pub(super) id: Arc<str>,
-    pub(super) agent: Arc<str>,
-    pub(super) owner: Arc<str>,
-    pub(super) context_id: Arc<str>,
-    pub(super) dialect: Dialect,
+    pub(super) head: Head,
     /// Its place in the order of creation.
     made: u64,
     /// Where it stands in the index of sends.
     pub(super) send_hash: u64,
-    pub(super) labels: Option<Box<Labels>>,
-    pub(super) progress: Mutex<Progress>,
+    /// The key that made it.
+    #[allow(clippy::box_collection)] // the many tasks without one keep place for a pointer only
+    pub(super) key: Option<Box<String>>,
+    pub(super) state: Mutex<State>,
 }
 
-/// Names that few tasks have.
-pub(super) struct Labels {
-    pub(super) alias: Option<String>,
-    pub(super) key: Option<String>,
-}
-
-/// What changes in a task.
-pub(super) struct Progress {
-    pub(super) state: TaskState,
-    pub(super) version: u64,
-    pub(super) lease_epoch: u64,
-    pub(super) status: Bytes,
-    pub(super) status_millis: i64,
-    pub(super) metadata: Option<Bytes>,
-    pub(super) history: Vec<Bytes>,
-    pub(super) log: Log,
+/// What changes in a task of this store.
+pub(super) struct State {
+    pub(super) progress: Progress,
     /// Whoever set this takes the task out of the store; nothing is appended any more.
     pub(super) gone: bool,
     /// What a repeat would have to be equal to; gone once the task is finished.
@@ -74,13 +56,11 @@ impl MemoryStore {
             return Ok(Created::Repeated(first));
         }
         let mut sends = self.sends.lock(send_hash);
-        if key.is_none()
-            && let Some(first) = sends
-                .all(send_hash)
-                .filter(|task| task.has_sent(&new))
-                .min_by_key(|task| task.made)
-        {
-            return Ok(Created::Repeated(first.id.to_string()));
+        if key.is_none() {
+            let same = sends.all(send_hash).filter(|task| task.has_sent(&new));
+            if let Some(first) = same.min_by_key(|task| task.made) {
+                return Ok(Created::Repeated(first.head.id.to_string()));
+            }
         }
         *oldest = self.take_place()?;
         let running = is_running(new.state);
@@ -99,17 +79,17 @@ impl MemoryStore {
         let hash = self.hashing.hash_one(id);
         self.tasks
             .lock(hash)
-            .find(hash, |task| *task.id == *id)
+            .find(hash, |task| *task.head.id == *id)
             .map(Arc::clone)
     }
 
     pub(super) fn by_alias(&self, alias: &str, visibility: &Visibility) -> Option<String> {
         let hash = self.hashing.hash_one(alias);
         let aliases = self.aliases.lock(hash);
-        let newest = aliases.all(hash).rfind(|task| {
-            task.alias() == Some(alias) && visibility.covers(&task.agent, &task.owner)
-        });
-        newest.map(|task| task.id.to_string())
+        let newest = aliases
+            .all(hash)
+            .rfind(|task| task.head.alias() == Some(alias) && task.is_visible(visibility));
+        newest.map(|task| task.head.id.to_string())
     }
 
     pub(super) fn unfinished(&self) -> Vec<TaskRecord> {
@@ -163,18 +143,21 @@ impl MemoryStore {
     }
 
     fn insert(&self, task: &Arc<Task>) -> Result<(), StoreError> {
-        let hash = self.hashing.hash_one(&*task.id);
+        let hash = self.hashing.hash_one(&*task.head.id);
         let mut tasks = self.tasks.lock(hash);
-        if tasks.find(hash, |other| other.id == task.id).is_some() {
+        if tasks
+            .find(hash, |other| other.head.id == task.head.id)
+            .is_some()
+        {
             self.held.fetch_sub(1, Relaxed);
             return Err(StoreError::Damaged(format!(
                 "there is a task {} already",
-                task.id
+                task.head.id
             )));
         }
         tasks.insert(hash, Arc::clone(task));
         drop(tasks);
-        if let Some(alias) = task.alias() {
+        if let Some(alias) = task.head.alias() {
             let hash = self.hashing.hash_one(alias);
             self.aliases.lock(hash).insert(hash, Arc::clone(task));
         }
@@ -185,9 +168,9 @@ impl MemoryStore {
     fn forget(&self, task: &Arc<Task>) {
         let is = |other: &Arc<Task>| Arc::ptr_eq(other, task);
         self.sends.lock(task.send_hash).remove(task.send_hash, is);
-        let hash = self.hashing.hash_one(&*task.id);
+        let hash = self.hashing.hash_one(&*task.head.id);
         self.tasks.lock(hash).remove(hash, is);
-        if let Some(alias) = task.alias() {
+        if let Some(alias) = task.head.alias() {
             let hash = self.hashing.hash_one(alias);
             self.aliases.lock(hash).remove(hash, is);
         }
@@ -196,73 +179,38 @@ impl MemoryStore {
 }
 
 impl Task {
-    fn new(new: NewTask, made: u64, send_hash: u64) -> Self {
-        let labels = (new.alias.is_some() || new.repeat.key.is_some()).then(|| {
-            Box::new(Labels {
-                alias: new.alias,
-                key: new.repeat.key.clone(),
-            })
+    fn new(mut new: NewTask, made: u64, send_hash: u64) -> Self {
+        let head = Head::of(&new);
+        let send = Some(Box::new(Send::of(&mut new.repeat)));
+        let key = new.repeat.key.take().map(Box::new);
+        let state = Mutex::new(State {
+            progress: Progress::of(new),
+            gone: false,
+            send,
         });
         Self {
-            id: new.id,
-            agent: new.agent,
-            owner: new.owner,
-            context_id: new.context_id,
-            dialect: new.dialect,
+            head,
             made,
             send_hash,
-            labels,
-            progress: Mutex::new(Progress {
-                state: new.state,
-                version: 1,
-                lease_epoch: 0,
-                status: new.status,
-                status_millis: new.status_millis,
-                metadata: new.metadata,
-                history: vec![new.message],
-                log: Log::default(),
-                gone: false,
-                send: Some(Box::new(Send::of(new.repeat))),
-            }),
+            key,
+            state,
         }
     }
 
-    pub(super) fn alias(&self) -> Option<&str> {
-        self.labels.as_ref()?.alias.as_deref()
+    pub(super) fn is_visible(&self, visibility: &Visibility) -> bool {
+        visibility.covers(&self.head.agent, &self.head.owner)
     }
 
     /// Whether it is the caller who has to take the task out of the store.
     fn claim_removal(&self) -> bool {
-        !std::mem::replace(&mut self.progress.lock().gone, true)
+        !std::mem::replace(&mut self.state.lock().gone, true)
     }
 
     fn is_finished(&self) -> bool {
-        self.progress.lock().state.is_terminal()
+        self.state.lock().progress.state.is_terminal()
     }
 
     pub(super) fn read(&self, include: Include) -> TaskRecord {
-        self.read_locked(&self.progress.lock(), include)
-    }
-
-    /// Reads the task while its progress is locked.
-    pub(super) fn read_locked(&self, progress: &Progress, include: Include) -> TaskRecord {
-        let all = progress.history.len();
-        let wanted = include.history.map_or(all, |most| all.min(most as usize));
-        TaskRecord {
-            id: Arc::clone(&self.id),
-            agent: Arc::clone(&self.agent),
-            owner: Arc::clone(&self.owner),
-            context_id: Arc::clone(&self.context_id),
-            dialect: self.dialect,
-            alias: self.alias().map(str::to_owned),
-            state: progress.state,
-            version: progress.version,
-            lease_epoch: progress.lease_epoch,
-            status: progress.status.clone(),
-            status_millis: progress.status_millis,
-            metadata: progress.metadata.clone(),
-            history: progress.history[all - wanted..].to_vec(),
-            artifacts: include.artifacts.then(|| progress.log.segments()),
-        }
+        self.state.lock().progress.read(&self.head, include)
     }
 }

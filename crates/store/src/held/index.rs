@@ -14,31 +14,31 @@ use std::hash::{BuildHasherDefault, Hasher};
 const SHARDS: usize = 1024;
 
 /// Entries by hash, behind one lock per shard.
-pub(super) struct Index<T> {
+pub(crate) struct Index<T> {
     shards: Box<[Mutex<Shard<T>>]>,
 }
 
 impl<T> Index<T> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect(),
         }
     }
 
     /// Locks the shard in which entries with this hash stand.
-    pub(super) fn lock(&self, hash: u64) -> MutexGuard<'_, Shard<T>> {
+    pub(crate) fn lock(&self, hash: u64) -> MutexGuard<'_, Shard<T>> {
         // Bits from the middle: the table inside uses both ends of the hash.
         self.shards[(hash >> 32) as usize % SHARDS].lock()
     }
 
     /// The shards one after the other, each locked only while it is looked at.
-    pub(super) fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard<T>>> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard<T>>> {
         self.shards.iter().map(Mutex::lock)
     }
 }
 
 /// One shard, locked.
-pub(super) struct Shard<T> {
+pub(crate) struct Shard<T> {
     entries: HashMap<u64, Slot<T>, BuildHasherDefault<GivenHash>>,
 }
 
@@ -79,17 +79,17 @@ impl<T> Default for Shard<T> {
 
 impl<T> Shard<T> {
     /// The entries with this hash, in the order they were put in.
-    pub(super) fn all(&self, hash: u64) -> impl DoubleEndedIterator<Item = &T> {
+    pub(crate) fn all(&self, hash: u64) -> impl DoubleEndedIterator<Item = &T> {
         self.entries.get(&hash).into_iter().flat_map(Slot::iter)
     }
 
     /// The first entry that `is` accepts.
-    pub(super) fn find(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&T> {
+    pub(crate) fn find(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&T> {
         self.all(hash).find(|entry| is(entry))
     }
 
     /// Puts an entry behind those with the same hash.
-    pub(super) fn insert(&mut self, hash: u64, entry: T) {
+    pub(crate) fn insert(&mut self, hash: u64, entry: T) {
         match self.entries.entry(hash) {
             Entry::Vacant(vacant) => {
                 vacant.insert(Slot::One(entry));
@@ -99,7 +99,7 @@ impl<T> Shard<T> {
     }
 
     /// Takes out the first entry that `is` accepts.
-    pub(super) fn remove(&mut self, hash: u64, is: impl Fn(&T) -> bool) -> Option<T> {
+    pub(crate) fn remove(&mut self, hash: u64, is: impl Fn(&T) -> bool) -> Option<T> {
         match self.entries.get_mut(&hash)? {
             Slot::One(entry) if is(entry) => match self.entries.remove(&hash)? {
                 Slot::One(entry) => Some(entry),
@@ -118,7 +118,7 @@ impl<T> Shard<T> {
     }
 
     /// Every entry of the shard, in no order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.values().flat_map(Slot::iter)
     }
 }
