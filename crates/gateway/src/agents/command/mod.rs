@@ -70,6 +70,9 @@ impl Command {
     /// The agent with these settings, if its program can be started.
     pub fn from_settings(settings: CommandSettings) -> Result<Self, String> {
         check(&settings)?;
+        if let Some(dir) = &settings.scratch_dir {
+            scratch::remove_left_behind(dir);
+        }
         Ok(Self { settings })
     }
 

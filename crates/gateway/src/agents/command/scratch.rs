@@ -3,6 +3,9 @@
 //! Lives exactly as long as the turn. Never follows a link a program put there.
 
 use bytes::Bytes;
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 use nuncio_wire::{Artifact, Message, Part, PartContent};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -19,6 +22,29 @@ const MAX_OUTPUT_FILES: usize = 100;
 /// Largest single file, in bytes (11 MiB): with base64 around it, it still fits into one event.
 const MAX_OUTPUT_FILE_BYTES: u64 = 11 * 1024 * 1024;
 
+/// Ends the number of our process in the name of a turn's directory.
+const SEPARATOR: char = '-';
+
+/// Removes the directories that processes of nuncio left below `parent` when they were killed.
+pub(super) fn remove_left_behind(parent: &Path) {
+    // Nothing there: nothing was left.
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.split_once(SEPARATOR)?.0.parse().ok());
+        if let Some(owner) = owner
+            && kill(Pid::from_raw(owner), None) == Err(Errno::ESRCH)
+            && let Err(error) = fs::remove_dir_all(entry.path())
+        {
+            tracing::warn!(%error, "a directory of an earlier run stays");
+        }
+    }
+}
+
 /// The directory of one turn, removed when dropped.
 #[derive(Debug)]
 pub(super) struct Scratch {
@@ -29,8 +55,9 @@ pub(super) struct Scratch {
 impl Scratch {
     /// Makes the directory below `parent` and writes the message's `raw` parts into it.
     pub(super) fn create(parent: Option<&Path>, message: &Message) -> io::Result<Self> {
+        let prefix = format!("{}{SEPARATOR}", std::process::id());
         let mut builder = tempfile::Builder::new();
-        builder.prefix("nuncio-turn-");
+        builder.prefix(&prefix);
         let dir = match parent {
             Some(parent) => {
                 fs::create_dir_all(parent)?;
@@ -166,6 +193,21 @@ mod tests {
         let place = scratch.files_dir();
         drop(scratch);
         assert!(!place.exists());
+    }
+
+    #[test]
+    fn only_what_dead_processes_left_is_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut dead = std::process::Command::new("true").spawn().unwrap();
+        dead.wait().unwrap();
+        let message = Message::new("m", Role::User, vec![]);
+        let ours = Scratch::create(Some(parent.path()), &message).unwrap();
+        let left = parent.path().join(format!("{}-x", dead.id()));
+        fs::create_dir_all(left.join("in")).unwrap();
+        fs::create_dir(parent.path().join("other")).unwrap();
+        remove_left_behind(parent.path());
+        assert!(!left.exists());
+        assert!(ours.files_dir().exists() && parent.path().join("other").exists());
     }
 
     #[test]

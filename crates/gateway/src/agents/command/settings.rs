@@ -17,6 +17,8 @@ pub const DEFAULT_MAX_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
 pub const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(2);
 /// Directory of the data directory that holds those of conversations.
 const CONTEXT_DIRS: &str = "contexts";
+/// Directory of the data directory that holds those of running turns.
+const TURN_DIRS: &str = "turns";
 /// Longest first line of a script that is looked at, in bytes (what Linux itself reads).
 const MAX_SHEBANG_BYTES: u64 = 256;
 
@@ -90,6 +92,7 @@ impl CommandSettings {
                 CommandProtocol::Jsonl => Protocol::Jsonl,
             },
             context_dirs: context_dirs.transpose()?,
+            scratch_dir: Some(place(&data_dir.join(TURN_DIRS))?),
             max_output_bytes: config.max_output_bytes as u64,
             kill_grace: config.kill_grace.get(),
             ..Self::new(config.command.clone(), cwd, environment)
