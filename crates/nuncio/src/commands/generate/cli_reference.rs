@@ -36,7 +36,14 @@ fn section(command: &Command, text: &mut String) {
     ));
     arguments(command, text);
     if let Some(after) = command.get_after_long_help().or(command.get_after_help()) {
-        text.push_str(&format!("\n{}\n", after.to_string().trim()));
+        let after = after.to_string();
+        match after.trim().strip_prefix("Examples:") {
+            Some(examples) => {
+                let lines: Vec<&str> = examples.trim().lines().map(str::trim).collect();
+                text.push_str(&format!("\n```sh\n{}\n```\n", lines.join("\n")));
+            }
+            None => text.push_str(&format!("\n{}\n", after.trim())),
+        }
     }
     let visible = || {
         command
@@ -58,33 +65,40 @@ fn arguments(command: &Command, text: &mut String) {
     }
     text.push_str("\n| argument | variable | default | meaning |\n|---|---|---|---|\n");
     for arg in shown {
-        let variable = arg
-            .get_env()
-            .map(|name| format!("`{}`", name.to_string_lossy()));
-        let defaults: Vec<String> = arg
-            .get_default_values()
-            .iter()
-            .map(|value| format!("`{}`", value.to_string_lossy()))
-            .collect();
-        // A switch has `false` as its default, which says nothing.
-        let takes_value = arg.get_action().takes_values();
-        let default = if takes_value {
-            defaults.join(", ")
-        } else {
-            String::new()
-        };
         let help = arg
             .get_long_help()
             .or(arg.get_help())
             .map(ToString::to_string);
+        let mut meaning = help.unwrap_or_default();
+        // Values that more than one layer may set say so in their own words.
+        let told_variable = take_note(&mut meaning, "[env: ");
+        let told_default = take_note(&mut meaning, "[default: ");
+        let variable = arg
+            .get_env()
+            .map(|name| name.to_string_lossy().into_owned());
+        let variable = variable.or(told_variable).map(|name| format!("`{name}`"));
+        let defaults: Vec<_> = arg.get_default_values().iter().collect();
+        // A switch has `false` as its default, which says nothing.
+        let own_default = defaults.first().filter(|_| arg.get_action().takes_values());
+        let default = own_default.map(|value| format!("`{}`", value.to_string_lossy()));
         text.push_str(&format!(
-            "| {} | {} | {default} | {}{} |\n",
+            "| {} | {} | {} | {}{} |\n",
             spelling(arg),
             variable.unwrap_or_default(),
-            cell(&help.unwrap_or_default()),
+            default.or(told_default).unwrap_or_default(),
+            cell(&meaning),
             words(arg),
         ));
     }
+}
+
+/// Takes `[default: X]` and its like out of a help text and hands back the X.
+fn take_note(help: &mut String, opening: &str) -> Option<String> {
+    let start = help.find(opening)?;
+    let end = start + help[start..].find(']')?;
+    let note = help[start + opening.len()..end].to_owned();
+    help.replace_range(start..=end, "");
+    Some(note)
 }
 
 /// `-o, --output <FORMAT>` or `<NAME>`.
@@ -108,7 +122,7 @@ fn spelling(arg: &Arg) -> String {
             text.push_str(&name);
         }
     }
-    format!("`{text}`")
+    format!("`{}`", text.replace('|', "\\|"))
 }
 
 /// The words an argument may be, if they are known.
@@ -125,7 +139,7 @@ fn words(arg: &Arg) -> String {
     if words.is_empty() {
         String::new()
     } else {
-        format!(" One of {}.", words.join(", "))
+        format!(" ({})", words.join(", "))
     }
 }
 
