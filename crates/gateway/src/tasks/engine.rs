@@ -25,6 +25,8 @@ pub struct Engine {
     /// Fires when the gateway stops: turns still running then are cut off and recovered at the
     /// next start.
     pub(super) stopping: CancellationToken,
+    /// Fires when no turn runs any more: streams of tasks that go on after a restart end then.
+    pub(super) over: CancellationToken,
 }
 
 impl Engine {
@@ -38,6 +40,7 @@ impl Engine {
             lanes: Lanes::new(),
             turns: TaskTracker::new(),
             stopping: CancellationToken::new(),
+            over: CancellationToken::new(),
         })
     }
 
@@ -139,6 +142,7 @@ impl Engine {
             self.stopping.cancel();
             self.turns.wait().await;
         }
+        self.over.cancel();
     }
 }
 

@@ -117,8 +117,11 @@ impl Subscription {
             if seen.withdrawn || seen.state.is_terminal() && self.cursor >= seen.version {
                 return false;
             }
-            if self.progress.changed().await.is_err() {
-                return false;
+            tokio::select! {
+                changed = self.progress.changed() => if changed.is_err() {
+                    return false;
+                },
+                () = self.engine.over.cancelled() => return false,
             }
         }
     }

@@ -59,3 +59,17 @@ async fn a_reader_resumes_over_a_clean_restart() {
     let mut frames = rig.stream(&resumed, "SubscribeToTask", params).await;
     assert_eq!(frames.rest().await, expected);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_of_waiting_tasks_end_cleanly_when_the_gateway_stops() {
+    let mut rig = Rig::with_script(Store::Sqlite, "echo '[INPUT_REQUIRED] ?'").await;
+    let asked = rig.send("x").await;
+    let mut frames = rig
+        .stream(&[], "SubscribeToTask", json!({"id": asked["id"]}))
+        .await;
+    assert_eq!(frames.result().await["task"]["id"], asked["id"]);
+    let rest = tokio::spawn(async move { frames.rest().await });
+    rig.restart(Duration::from_secs(5)).await;
+    // A stream that is cut off would make the reader panic.
+    assert!(rest.await.unwrap().is_empty());
+}
