@@ -15,12 +15,13 @@ use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder, Mayb
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::crypto::ring;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 use tower_service::Service;
 
 use crate::address_guard::{AddressPolicy, AddressRefused};
 use crate::insecure::AnyCertificate;
-use crate::limits::{CONNECT_TIMEOUT, NEXT_ADDRESS_DELAY};
+use crate::limits::{CONNECT_TIMEOUT, KEEPALIVE_AFTER, KEEPALIVE_INTERVAL, NEXT_ADDRESS_DELAY};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
@@ -159,8 +160,12 @@ async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     } else {
         TcpSocket::new_v4()?
     };
-    // A blocking call may be silent for as long as the agent works: keep the path alive.
-    socket.set_keepalive(true)?;
+    // A blocking call may be silent for as long as the agent works: probes keep the path open and
+    // tell when the other side is gone.
+    let probes = TcpKeepalive::new()
+        .with_time(KEEPALIVE_AFTER)
+        .with_interval(KEEPALIVE_INTERVAL);
+    SockRef::from(&socket).set_tcp_keepalive(&probes)?;
     let stream = socket.connect(address).await?;
     stream.set_nodelay(true)?;
     Ok(stream)

@@ -18,6 +18,10 @@ pub const MAX_CARD_REDIRECTS: usize = 4;
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Head start of one address of a host before the next is tried beside it (RFC 8305 section 8).
 pub const NEXT_ADDRESS_DELAY: Duration = Duration::from_millis(250);
+/// Silence on a connection before it is probed: home routers forget one after a few minutes.
+pub const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+/// Time between two probes of a silent connection.
+pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// Time for one card fetch, redirects included.
 pub const CARD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for a call that does not wait for an agent (get, list, cancel) and for the head of a stream.

@@ -128,19 +128,31 @@ fn read_answer(
         }
         answer => answer.map_err(|error| invalid(&call.url, &error))?,
     };
-    let result = answer.outcome.map_err(|error| {
-        let mut error = ClientError::protocol(error);
-        if matches!(parts.status.as_u16(), 401 | 403) {
-            error.kind = ClientErrorKind::AuthFailed;
-        }
-        refusal::annotate(&mut error, &parts.headers);
-        error
-    })?;
+    let result = answer.outcome.map_err(|error| refused(error, parts))?;
     check_id(answer.id.as_ref(), call)?;
     endpoint
         .dialect
         .read_response(call.method, result)
         .map_err(|error| invalid(&call.url, &error))
+}
+
+/// The peer's error; a status that says more than a free-form body decides what it is.
+fn refused(error: A2aError, parts: &http::response::Parts) -> ClientError {
+    let unnamed = error.kind == ErrorKind::Internal;
+    let mut error = ClientError::protocol(error);
+    let by_status = match parts.status.as_u16() {
+        401 | 403 => Some(ClientErrorKind::AuthFailed),
+        429 | 503 => Some(ClientErrorKind::Busy),
+        _ => None,
+    };
+    if let Some(kind) = by_status {
+        error.kind = kind;
+        if unnamed {
+            error.code = Some(parts.status.as_u16().into());
+        }
+    }
+    refusal::annotate(&mut error, &parts.headers);
+    error
 }
 
 /// Sends a call whose answer is a stream. An ordinary answer is taken too: an error is an error, a

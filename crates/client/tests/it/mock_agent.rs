@@ -3,6 +3,7 @@
 //! One handler answers all requests; what came in is kept to be looked at. Each answer closes its
 //! connection. Free ports only.
 
+#![allow(clippy::unwrap_used)] // a surprise in a helper ends the test
 #![allow(dead_code)] // two test binaries use it, each another part
 
 use std::collections::BTreeMap;

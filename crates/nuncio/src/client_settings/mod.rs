@@ -129,7 +129,7 @@ pub(crate) fn agent_settings(
         flag.clone()
             .or_else(|| layers.get(name).map(|(value, _)| value.to_owned()))
     };
-    let bindings = match from_layers(layers, "transport", |text| list(text, |it| parse(it)))? {
+    let bindings = match from_layers(layers, "transport", |text| list(text, parse))? {
         Some(bindings) if options.transport.is_empty() => bindings,
         _ => options.transport.clone(),
     };

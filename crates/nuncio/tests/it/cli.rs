@@ -1,5 +1,7 @@
 //! Runs one client command of the real binary in a clean environment and an empty directory.
 
+#![allow(clippy::unwrap_used)] // a surprise in a helper ends the test
+
 use std::path::Path;
 use std::process::Stdio;
 

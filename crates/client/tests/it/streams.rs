@@ -1,0 +1,88 @@
+//! Streams: limits, splits, ends.
+
+use nuncio_client::{Client, ClientError, ClientErrorKind, StreamEvent};
+use serde_json::json;
+
+use crate::agents::{client_of, stream};
+use crate::mock_agent::{MockAgent, Reply, card, chunk, frame, status, task};
+
+async fn read_all(client: &Client) -> Vec<Result<StreamEvent, ClientError>> {
+    let mut events = Vec::new();
+    let mut stream = client.stream(stream("hi")).await.unwrap();
+    while let Some(event) = stream.next().await {
+        events.push(event);
+    }
+    events
+}
+
+#[tokio::test]
+async fn an_event_beyond_the_limit_ends_the_stream_after_the_events_before_it() {
+    let agent = MockAgent::with_card(
+        |base| card(base, true),
+        |request| {
+            let first = frame(request, &json!({"task": task("WORKING", "")}));
+            let mut huge = b"data: ".to_vec();
+            huge.resize(17 * 1024 * 1024, b'x');
+            Reply::stream(vec![first, huge])
+        },
+    )
+    .await;
+    let events = read_all(&client_of(&agent).await).await;
+    assert!(events.len() == 2 && events[0].is_ok(), "{events:?}");
+    assert_eq!(
+        events[1].as_ref().unwrap_err().kind,
+        ClientErrorKind::InvalidAnswer
+    );
+}
+
+#[tokio::test]
+async fn comments_without_end_are_read_past() {
+    let agent = MockAgent::with_card(
+        |base| card(base, true),
+        |request| {
+            let comments = b": ping\n\n".repeat(100_000);
+            Reply::stream(vec![comments, frame(request, &status("COMPLETED"))])
+        },
+    )
+    .await;
+    assert_eq!(read_all(&client_of(&agent).await).await.len(), 1);
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_the_agents_fault() {
+    let agent = MockAgent::with_card(
+        |base| card(base, true),
+        |request| {
+            Reply::stream(vec![
+                frame(request, &chunk("a", false)),
+                b"data: \xff\xfe\n\n".to_vec(),
+            ])
+        },
+    )
+    .await;
+    let events = read_all(&client_of(&agent).await).await;
+    assert_eq!(events.len(), 2);
+    assert_eq!(
+        events[1].as_ref().unwrap_err().kind,
+        ClientErrorKind::InvalidAnswer
+    );
+}
+
+#[tokio::test]
+async fn ids_of_events_are_kept_for_a_resume() {
+    let agent = MockAgent::with_card(
+        |base| card(base, true),
+        |request| {
+            let mut first = b"id: 1-1\n".to_vec();
+            first.extend(frame(request, &chunk("a", false)));
+            Reply::stream(vec![first, frame(request, &chunk("b", true))])
+        },
+    )
+    .await;
+    let events = read_all(&client_of(&agent).await).await;
+    let ids: Vec<Option<&str>> = events
+        .iter()
+        .map(|event| event.as_ref().unwrap().id.as_deref())
+        .collect();
+    assert_eq!(ids, [Some("1-1"), Some("1-1")]);
+}
