@@ -50,13 +50,43 @@ impl FromStr for EventId {
 }
 
 /// Appends one event. `data` appends one line of JSON, which never holds a raw line break.
+///
+/// Readers that split text where Unicode ends a line, as the official Python SDK does, would cut a
+/// frame at U+0085, U+2028 and U+2029: these become the escapes that mean the same in a string, and
+/// JSON has them nowhere else.
 pub fn write_frame(id: Option<EventId>, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
     if let Some(id) = id {
         writeln!(out, "id: {id}").expect("a Vec takes all bytes");
     }
     out.extend_from_slice(b"data: ");
+    let begin = out.len();
     data(out);
+    escape_line_ends(out, begin);
     out.extend_from_slice(b"\n\n");
+}
+
+fn escape_line_ends(out: &mut Vec<u8>, begin: usize) {
+    let Some((before, ..)) = next_line_end(&out[begin..]) else {
+        return;
+    };
+    let tail = out.split_off(begin + before);
+    let mut rest = tail.as_slice();
+    while let Some((before, length, escape)) = next_line_end(rest) {
+        out.extend_from_slice(&rest[..before]);
+        out.extend_from_slice(escape);
+        rest = &rest[before + length..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Where the next line end of Unicode is, its length, and its escape.
+fn next_line_end(text: &[u8]) -> Option<(usize, usize, &'static [u8])> {
+    memchr::memchr2_iter(0xC2, 0xE2, text).find_map(|at| match text[at..] {
+        [0xC2, 0x85, ..] => Some((at, 2, br"\u0085".as_slice())),
+        [0xE2, 0x80, 0xA8, ..] => Some((at, 3, br"\u2028".as_slice())),
+        [0xE2, 0x80, 0xA9, ..] => Some((at, 3, br"\u2029".as_slice())),
+        _ => None,
+    })
 }
 
 /// One event of a stream.
@@ -290,6 +320,24 @@ mod tests {
         let events = read(&out);
         assert_eq!(events[0].data, "{\"a\":1}");
         assert_eq!(events[0].id.as_deref().unwrap().parse(), Ok(id));
+    }
+
+    #[test]
+    fn a_frame_is_one_line_to_every_reader() {
+        let text = "a\u{85}\u{2028}b\u{2029}c “é” ¡\u{2027}\u{202A}";
+        let mut out = b"\xE2\x80".to_vec();
+        write_frame(None, &mut out, |out| {
+            serde_json::to_writer(out, text).unwrap();
+        });
+        let frame = std::str::from_utf8(&out[2..]).unwrap();
+        let data = r#"data: "a\u0085\u2028b\u2029c “é” ¡"#;
+        assert_eq!(
+            frame,
+            format!("{data}\u{2027}\u{202A}\"\n\n"),
+            "and nothing before it is touched"
+        );
+        let read: String = serde_json::from_str(&texts(frame.as_bytes())[0]).unwrap();
+        assert_eq!(read, text);
     }
 
     #[test]

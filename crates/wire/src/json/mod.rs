@@ -2,6 +2,7 @@
 //!
 //! `data`, `metadata` and extension `params` belong to their sender: numbers, key order and doubled
 //! names survive exactly, because nothing here ever turns them into a value (specification 5.5).
+//! Only line breaks go, which mean nothing in JSON and would break frames and JSON Lines.
 
 mod object;
 mod scan;
@@ -16,22 +17,32 @@ use std::fmt;
 
 use crate::limits::{MAX_METADATA_BYTES, MAX_METADATA_KEYS, MAX_USER_JSON_DEPTH};
 
-/// Any JSON value, kept as the bytes it arrived in.
+/// Any JSON value, kept as the bytes it arrived in, on one line.
 #[derive(Clone)]
 pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
     /// Takes one JSON text; an error says what is malformed and where.
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
-        RawValue::from_string(text.into()).map(Self)
+        RawValue::from_string(text.into()).map(Self::on_one_line)
     }
 
     /// The value of `source` as JSON. Fails only where `Serialize` itself fails.
     pub fn of<T: Serialize + ?Sized>(source: &T) -> Result<Self, serde_json::Error> {
-        serde_json::value::to_raw_value(source).map(Self)
+        serde_json::value::to_raw_value(source).map(Self::on_one_line)
     }
 
-    /// The JSON text, unchanged, without surrounding white space.
+    /// Takes the line breaks out. None of them is part of a string, where JSON allows no raw one,
+    /// and none alone keeps two tokens apart.
+    fn on_one_line(raw: Box<RawValue>) -> Self {
+        if memchr::memchr2(b'\n', b'\r', raw.get().as_bytes()).is_none() {
+            return Self(raw);
+        }
+        let line = raw.get().replace(['\n', '\r'], "");
+        Self(RawValue::from_string(line).expect("JSON without its line breaks is JSON"))
+    }
+
+    /// The JSON text, unchanged but for line breaks, without surrounding white space.
     #[must_use]
     pub fn get(&self) -> &str {
         self.0.get()
@@ -88,7 +99,7 @@ impl Serialize for RawJson {
 
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(Self)
+        Box::<RawValue>::deserialize(deserializer).map(Self::on_one_line)
     }
 }
 
@@ -219,6 +230,20 @@ mod tests {
         let metadata: Metadata = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&metadata).unwrap(), text);
         assert_eq!(metadata.member("a").unwrap().get(), "1e400");
+    }
+
+    #[test]
+    fn user_json_is_on_one_line() {
+        let text = "{\r\n  \"a\": [\n1,\n-2e3 ,true\r],\n\n\"b\\n\":\"\\r\"\n}";
+        let line = r#"{  "a": [1,-2e3 ,true],"b\n":"\r"}"#;
+        let read: RawJson = serde_json::from_str(text).unwrap();
+        let made = RawJson::of(&serde_json::value::RawValue::from_string(text.to_owned()).unwrap());
+        for raw in [read, RawJson::parse(text).unwrap(), made.unwrap()] {
+            assert_eq!(raw.get(), line);
+        }
+        assert_eq!(Metadata::parse(text).unwrap().get(), line);
+        assert!(RawJson::parse("1\n2").is_err());
+        assert!(RawJson::parse("\"a\nb\"").is_err());
     }
 
     #[test]
