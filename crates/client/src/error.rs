@@ -157,6 +157,14 @@ impl fmt::Display for ClientError {
 
 impl std::error::Error for ClientError {}
 
+/// Characters by which a stranger's text could do more than be read: control characters, marks that
+/// turn the direction of text, invisible tags.
+#[must_use]
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// A peer's text on one line, without control characters and cut to [`MAX_QUOTED_CHARS`]: what a
 /// stranger wrote must not move a cursor or fill a screen.
 #[must_use]
@@ -164,7 +172,7 @@ pub fn plain(text: &str) -> String {
     let mut line: String = text
         .trim()
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if is_unsafe(c) { ' ' } else { c })
         .take(MAX_QUOTED_CHARS + 1)
         .collect();
     if line.chars().count() > MAX_QUOTED_CHARS {

@@ -27,7 +27,7 @@ pub use choose_binding::{Binding, Endpoint, VersionWish, Wish};
 pub use client::{CallSettings, Client};
 pub use credentials::{Credential, Credentials};
 pub use discover::{CardSource, DiscoverError, Discovered};
-pub use error::{ClientError, ClientErrorKind, Unreachable, plain};
+pub use error::{ClientError, ClientErrorKind, Unreachable, is_unsafe, plain};
 pub use follow::{Follow, Pace, Progress};
 pub use http_client::HttpClient;
 pub use message_id::new_message_id;

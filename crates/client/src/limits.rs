@@ -11,7 +11,7 @@ pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Largest body of an HTTP error that is quoted, in bytes.
 pub const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// Longest piece of a peer's text that an error of ours repeats, in characters.
-pub const MAX_QUOTED_CHARS: usize = 200;
+pub const MAX_QUOTED_CHARS: usize = 500;
 /// Redirects followed while a card is fetched; calls follow none.
 pub const MAX_CARD_REDIRECTS: usize = 4;
 /// Time to resolve a name and open a connection, TLS included.

@@ -1,7 +1,5 @@
 //! Clients of scripted agents, made in one step.
 
-#![allow(clippy::unwrap_used)] // a surprise in a helper ends the test
-
 use nuncio_client::choose_binding::choose;
 use nuncio_client::discover::{DiscoverError, discover};
 use nuncio_client::{

@@ -79,7 +79,8 @@ pub(crate) struct WaitOptions {
     /// Longest time to wait; the task itself goes on [default: none] [env: A2ACLI_TIMEOUT]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
-    /// Wait until the task is done or needs something [env: A2ACLI_WAIT]
+    /// Wait until the task is done or needs something [default: on for send, off for task get]
+    /// [env: A2ACLI_WAIT]
     #[arg(long, alias = "watch", action = ArgAction::SetTrue, overrides_with = "wait")]
     pub(crate) wait: bool,
 }

@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use nuncio_client::is_unsafe;
+
 /// Labelled lines in the making.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
@@ -16,13 +18,7 @@ impl Fields {
     pub(crate) fn field(&mut self, label: &str, value: &str) -> &mut Self {
         let line: String = value
             .chars()
-            .map(|c| {
-                if is_unsafe(c) || c == '\n' || c == '\t' {
-                    ' '
-                } else {
-                    c
-                }
-            })
+            .map(|c| if is_unsafe(c) { ' ' } else { c })
             .collect();
         let _ = writeln!(self.text, "{label}: {}", line.trim());
         self
@@ -42,7 +38,7 @@ impl Fields {
             .replace("\r\n", "\n")
             .chars()
             .map(|c| {
-                if is_unsafe(c) {
+                if is_unsafe(c) && !matches!(c, '\n' | '\t') {
                     char::REPLACEMENT_CHARACTER
                 } else {
                     c
@@ -57,12 +53,6 @@ impl Fields {
     pub(crate) fn finish(self) -> String {
         self.text
     }
-}
-
-/// Control characters but line feed and tab, and the marks that turn the direction of text.
-fn is_unsafe(c: char) -> bool {
-    let control = c.is_control() && c != '\n' && c != '\t';
-    control || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
