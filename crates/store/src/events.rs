@@ -27,11 +27,7 @@ pub struct Append {
 impl Append {
     /// How many bytes of JSON the changes bring.
     pub(crate) fn bytes(&self) -> usize {
-        let bytes = |change: &Change| match change {
-            Change::Status { event, .. } | Change::Artifact { event, .. } => event.len(),
-            Change::Message { message } => message.len(),
-        };
-        self.changes.iter().map(bytes).sum()
+        self.changes.iter().map(|change| change.json().len()).sum()
     }
 
     /// Refuses what no engine should ask for, before anything is touched: a change after a final
@@ -110,6 +106,14 @@ pub enum Change {
 }
 
 impl Change {
+    /// The JSON it brings.
+    pub(crate) fn json(&self) -> &Bytes {
+        match self {
+            Self::Status { event, .. } | Self::Artifact { event, .. } => event,
+            Self::Message { message } => message,
+        }
+    }
+
     /// Whether the change is an event and raises the version.
     #[must_use]
     pub fn is_event(&self) -> bool {

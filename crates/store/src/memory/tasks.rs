@@ -18,7 +18,8 @@ pub(super) struct Task {
     /// Where it stands in the index of sends.
     pub(super) send_hash: u64,
     /// The key that made it.
-    #[allow(clippy::box_collection)] // the many tasks without one keep place for a pointer only
+    #[allow(clippy::box_collection)]
+    // the many tasks without one keep place for a pointer only
     pub(super) key: Option<Box<String>>,
     pub(super) state: Mutex<State>,
 }

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use nuncio_wire::TaskState;
 use rusqlite::{Connection, OptionalExtension, Statement, params};
 
+use super::recent::RecentWriter;
 use super::tasks::{blob, state_of};
 use crate::{Append, Change, Segment, StoreError, StoredEvent};
 
@@ -26,13 +27,13 @@ pub(super) struct AppendRows<'c> {
 }
 
 /// A task's row as the writer needs it.
-struct Position {
-    row: i64,
-    version: u64,
-    lease_epoch: u64,
-    state: TaskState,
-    messages: u32,
-    artifacts: u32,
+pub(super) struct Position {
+    pub(super) row: i64,
+    pub(super) version: u64,
+    pub(super) lease_epoch: u64,
+    pub(super) state: TaskState,
+    pub(super) messages: u32,
+    pub(super) artifacts: u32,
 }
 
 impl<'c> AppendRows<'c> {
@@ -74,13 +75,33 @@ impl<'c> AppendRows<'c> {
     }
 
     /// The outer error fails the whole batch, the inner one this job alone.
-    pub(super) fn run(&mut self, append: Append) -> rusqlite::Result<Result<u64, StoreError>> {
-        let Some(found) = self.find(&append.task)? else {
-            return Ok(Err(StoreError::NotFound));
+    pub(super) fn run(
+        &mut self,
+        append: Append,
+        recent: &mut RecentWriter,
+    ) -> rusqlite::Result<Result<u64, StoreError>> {
+        let result = self.change(&append, recent);
+        let changes = if matches!(result, Ok(Ok(_))) {
+            append.changes
+        } else {
+            Vec::new()
         };
-        let mut now = match found {
-            Ok(position) => position,
-            Err(damaged) => return Ok(Err(damaged)),
+        recent.changed(append.task, changes);
+        result
+    }
+
+    fn change(
+        &mut self,
+        append: &Append,
+        recent: &RecentWriter,
+    ) -> rusqlite::Result<Result<u64, StoreError>> {
+        let mut now = match recent.begin_change(&append.task) {
+            Some(position) => position,
+            None => match self.find(&append.task)? {
+                Some(Ok(position)) => position,
+                Some(Err(damaged)) => return Ok(Err(damaged)),
+                None => return Ok(Err(StoreError::NotFound)),
+            },
         };
         if now.version != append.version
             || now.lease_epoch != append.lease_epoch
@@ -92,7 +113,7 @@ impl<'c> AppendRows<'c> {
             }));
         }
         let mut status = None;
-        for change in append.changes {
+        for change in &append.changes {
             now.version += u64::from(change.is_event());
             if let Some(reached) = self.insert(&mut now, change)? {
                 status = Some(reached);
@@ -117,12 +138,12 @@ impl<'c> AppendRows<'c> {
         self.select.query_row([id], read).optional()
     }
 
-    /// Inserts one change; a status is returned for the task's row.
-    fn insert(
+    /// Inserts one change; time and JSON of a status are returned for the task's row.
+    fn insert<'a>(
         &mut self,
         now: &mut Position,
-        change: Change,
-    ) -> rusqlite::Result<Option<(i64, Bytes)>> {
+        change: &'a Change,
+    ) -> rusqlite::Result<Option<(i64, &'a [u8])>> {
         match change {
             Change::Status {
                 state,
@@ -130,14 +151,10 @@ impl<'c> AppendRows<'c> {
                 status,
                 millis,
             } => {
-                self.insert_status.execute(params![
-                    now.row,
-                    now.version,
-                    state.number(),
-                    &*event
-                ])?;
-                now.state = state;
-                return Ok(Some((millis, event.slice(status))));
+                let bind = params![now.row, now.version, state.number(), &**event];
+                self.insert_status.execute(bind)?;
+                now.state = *state;
+                return Ok(Some((*millis, &event[status.clone()])));
             }
             Change::Artifact {
                 artifact_id,
@@ -145,23 +162,23 @@ impl<'c> AppendRows<'c> {
                 event,
                 artifact,
             } => {
-                let start = self.start_of(now, &artifact_id, append)?;
+                let start = self.start_of(now, artifact_id, *append)?;
                 now.artifacts += 1;
                 self.insert_artifact.execute(params![
                     now.row,
                     now.version,
-                    &*artifact_id,
+                    &**artifact_id,
                     start,
                     append,
                     artifact.start,
                     artifact.end,
-                    &*event,
+                    &**event,
                 ])?;
             }
             Change::Message { message } => {
                 now.messages += 1;
                 self.insert_message
-                    .execute(params![now.row, now.messages, &*message])?;
+                    .execute(params![now.row, now.messages, &**message])?;
             }
         }
         Ok(None)
@@ -188,7 +205,7 @@ impl<'c> AppendRows<'c> {
         &mut self,
         now: &Position,
         version: u64,
-        status: Option<(i64, Bytes)>,
+        status: Option<(i64, &[u8])>,
     ) -> rusqlite::Result<()> {
         let Position {
             row,
@@ -218,7 +235,7 @@ impl<'c> AppendRows<'c> {
                     artifacts,
                     state.number(),
                     millis,
-                    &*status,
+                    status,
                 ])?
             }
         };

@@ -1,7 +1,7 @@
 //! Tasks in an SQLite file: what was acknowledged survives the process and the loss of power.
 //!
 //! Owns the way a call takes: changes go to the one [`writer`] thread, which commits many at once;
-//! reads go to the [`readers`]. Never holds a connection across an await. Start with [`open`] for
+//! reads are answered from [`recent`] tasks or by the [`readers`]. Never holds a connection across an await. Start with [`open`] for
 //! the file and [`schema`] for the tables.
 
 mod error;
@@ -9,6 +9,7 @@ mod events;
 mod list;
 mod open;
 mod readers;
+mod recent;
 mod repeats;
 mod retention;
 mod schema;
@@ -17,12 +18,14 @@ mod writer;
 
 use async_trait::async_trait;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::{
     Append, Created, Include, ListQuery, NewTask, Page, Store, StoreError, StoredEvent, TaskRecord,
     Visibility,
 };
 use readers::Readers;
+use recent::Recent;
 use writer::{Job, Writer};
 
 /// How an [`SqliteStore`] behaves.
@@ -34,6 +37,9 @@ pub struct SqliteOptions {
     pub retention_days: u32,
     /// Threads that read. Default 2.
     pub readers: usize,
+    /// Bytes of recent tasks that are kept in memory for reading; 0: every read asks the file.
+    /// Default 16 MiB, some ten thousand small tasks.
+    pub recent_bytes: usize,
     /// Most bytes of the database file, without its log (which takes some 20 MiB more). At the
     /// bound new tasks are refused as on a full disk. Default: no bound.
     pub max_bytes: Option<u64>,
@@ -45,6 +51,7 @@ impl Default for SqliteOptions {
             max_finished_tasks: 100_000,
             retention_days: 90,
             readers: 2,
+            recent_bytes: 16 * 1024 * 1024,
             max_bytes: None,
         }
     }
@@ -57,6 +64,7 @@ impl Default for SqliteOptions {
 pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
+    recent: Arc<Recent>,
     epoch: u64,
     options: SqliteOptions,
 }
@@ -69,10 +77,17 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StoreError> {
         let opened = open::open(path.as_ref(), &options)?;
         let readers = Readers::start(opened.readers)?;
-        let writer = Writer::start(opened.writer, opened.epoch, opened.lock)?;
+        let recent = Arc::new(Recent::new(options.recent_bytes));
+        let writer = Writer::start(
+            opened.writer,
+            Arc::clone(&recent),
+            opened.epoch,
+            opened.lock,
+        )?;
         Ok(Self {
             writer,
             readers,
+            recent,
             epoch: opened.epoch,
             options,
         })
@@ -102,6 +117,9 @@ impl Store for SqliteStore {
         visibility: &Visibility,
         include: Include,
     ) -> Result<Option<TaskRecord>, StoreError> {
+        if let Some(known) = self.recent.read(id, visibility, include) {
+            return Ok(known);
+        }
         let (id, visibility) = (id.to_owned(), visibility.clone());
         self.readers
             .read(move |db| tasks::read_one(db, &id, &visibility, include))
@@ -129,6 +147,9 @@ impl Store for SqliteStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
+        if let Some(known) = self.recent.events(task, after, limit) {
+            return Ok(known);
+        }
         let task = task.to_owned();
         self.readers
             .read(move |db| events::read(db, &task, after, limit))

@@ -1,7 +1,8 @@
 //! Deletes what need not be kept: old finished tasks, those beyond the count, expired keys.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Params, params};
 
+use super::recent::RecentWriter;
 use crate::StoreError;
 use crate::clock::now_millis;
 
@@ -18,23 +19,29 @@ pub(super) fn surplus(db: &Connection, keep: u64) -> Result<u64, StoreError> {
 
 /// Deletes a batch of tasks that are too old or, oldest first, `surplus`, and then of keys that
 /// have expired; returns how many rows went.
-pub(super) fn retire(db: &Connection, surplus: u64, days: u32) -> rusqlite::Result<usize> {
+pub(super) fn retire(
+    db: &Connection,
+    surplus: u64,
+    days: u32,
+    recent: &mut RecentWriter,
+) -> rusqlite::Result<usize> {
     let now = now_millis();
     let oldest = now.saturating_sub(i64::from(days) * MILLIS_PER_DAY);
-    let too_old = db
-        .prepare_cached(
-            "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks \
-             WHERE open_send IS NULL AND status_millis < ?1 ORDER BY status_millis LIMIT ?2)",
-        )?
-        .execute(params![oldest, BATCH])?;
+    let too_old = delete(
+        db,
+        "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks WHERE open_send IS NULL \
+         AND status_millis < ?1 ORDER BY status_millis LIMIT ?2) RETURNING id",
+        params![oldest, BATCH],
+        recent,
+    )?;
     // Those that were too old were part of the surplus.
-    let more = surplus.min(BATCH).saturating_sub(too_old as u64);
-    let too_many = db
-        .prepare_cached(
-            "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks \
-             WHERE open_send IS NULL ORDER BY status_millis LIMIT ?1)",
-        )?
-        .execute([more])?;
+    let too_many = delete(
+        db,
+        "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks WHERE open_send IS NULL \
+         ORDER BY status_millis LIMIT ?1) RETURNING id",
+        params![surplus.min(BATCH).saturating_sub(too_old as u64)],
+        recent,
+    )?;
     let expired = db
         .prepare_cached(
             "DELETE FROM idempotency WHERE (agent, owner, key) IN (SELECT agent, owner, key \
@@ -45,10 +52,35 @@ pub(super) fn retire(db: &Connection, surplus: u64, days: u32) -> rusqlite::Resu
 }
 
 /// Deletes one task and the key that made it.
-pub(super) fn discard(db: &Connection, id: &str) -> rusqlite::Result<()> {
+pub(super) fn discard(
+    db: &Connection,
+    id: &str,
+    recent: &mut RecentWriter,
+) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM idempotency WHERE task_id = ?1")?
         .execute([id])?;
-    db.prepare_cached("DELETE FROM tasks WHERE id = ?1")?
-        .execute([id])?;
+    delete(
+        db,
+        "DELETE FROM tasks WHERE id = ?1 RETURNING id",
+        [id],
+        recent,
+    )?;
     Ok(())
+}
+
+/// Runs a statement that deletes tasks and returns their ids.
+fn delete(
+    db: &Connection,
+    statement: &str,
+    bind: impl Params,
+    recent: &mut RecentWriter,
+) -> rusqlite::Result<usize> {
+    let mut statement = db.prepare_cached(statement)?;
+    let mut rows = statement.query(bind)?;
+    let mut deleted = 0;
+    while let Some(row) = rows.next()? {
+        recent.deleted(row.get_ref(0)?.as_str()?);
+        deleted += 1;
+    }
+    Ok(deleted)
 }

@@ -6,6 +6,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Statement, params};
 
 use super::events;
+use super::recent::RecentWriter;
 use super::repeats::{KeyRows, open_send};
 use crate::{Created, Include, NewTask, StoreError, TaskRecord, Visibility};
 
@@ -39,10 +40,14 @@ impl<'c> CreateRows<'c> {
     }
 
     /// The outer error fails the whole batch, the inner one this job alone.
-    pub(super) fn run(&mut self, new: &NewTask) -> rusqlite::Result<Result<Created, StoreError>> {
-        let open_send = open_send(new);
+    pub(super) fn run(
+        &mut self,
+        new: Box<NewTask>,
+        recent: &mut RecentWriter,
+    ) -> rusqlite::Result<Result<Created, StoreError>> {
+        let open_send = open_send(&new);
         if new.repeat.key.is_some() {
-            match self.keys.first_task(new)? {
+            match self.keys.first_task(&new)? {
                 Ok(Some(first)) => return Ok(Ok(Created::Repeated(first))),
                 Ok(None) => {}
                 Err(conflict) => return Ok(Err(conflict)),
@@ -54,7 +59,7 @@ impl<'c> CreateRows<'c> {
         {
             return Ok(Ok(Created::Repeated(first)));
         }
-        let row = match self.insert_row(new, &open_send) {
+        let row = match self.insert_row(&new, &open_send) {
             Ok(row) => row,
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
                 return Ok(Err(StoreError::Damaged(format!(
@@ -67,8 +72,9 @@ impl<'c> CreateRows<'c> {
         self.insert_message
             .execute(params![row, 1, &*new.message])?;
         if new.repeat.key.is_some() {
-            self.keys.insert(new)?;
+            self.keys.insert(&new)?;
         }
+        recent.created(new, row);
         Ok(Ok(Created::New))
     }
 

@@ -7,6 +7,7 @@
 use rusqlite::Connection;
 use std::collections::HashSet;
 use std::fs::File;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -14,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::error::{closed, is_failed_sync};
 use super::events::AppendRows;
 use super::open::write_meta;
+use super::recent::{Recent, RecentWriter};
 use super::retention;
 use super::tasks::CreateRows;
 use crate::{Append, Created, Durability, NewTask, StoreError};
@@ -58,6 +60,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(
         connection: Connection,
+        recent: Arc<Recent>,
         epoch: u64,
         lock: File,
     ) -> Result<Self, StoreError> {
@@ -66,7 +69,7 @@ impl Writer {
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || {
-                run(&connection, queue, epoch, &ready);
+                run(&connection, recent, queue, epoch, &ready);
                 drop(connection);
                 // Last of all: now another process may open the file.
                 drop(lock);
@@ -101,11 +104,12 @@ impl Drop for Writer {
 
 fn run(
     connection: &Connection,
+    recent: Arc<Recent>,
     mut queue: mpsc::Receiver<Job>,
     epoch: u64,
     ready: &std::sync::mpsc::Sender<Result<(), StoreError>>,
 ) {
-    let mut batches = match Batches::new(connection) {
+    let mut batches = match Batches::new(connection, recent) {
         Ok(batches) => {
             let _ = ready.send(Ok(()));
             batches
@@ -211,6 +215,7 @@ struct Batches<'c> {
     connection: &'c Connection,
     create: CreateRows<'c>,
     append: AppendRows<'c>,
+    recent: RecentWriter,
     /// Whether commits sync now.
     syncing: bool,
     /// Set when the disk refused to sync: nothing is written after that.
@@ -218,9 +223,10 @@ struct Batches<'c> {
 }
 
 impl<'c> Batches<'c> {
-    fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
+    fn new(connection: &'c Connection, recent: Arc<Recent>) -> rusqlite::Result<Self> {
         Ok(Self {
             connection,
+            recent: RecentWriter::new(recent),
             create: CreateRows::new(connection)?,
             append: AppendRows::new(connection)?,
             syncing: true,
@@ -275,12 +281,14 @@ impl<'c> Batches<'c> {
         for job in jobs {
             let failure = &mut failure;
             done.push(match job {
-                Job::Create(new, answer) => {
-                    Done::Create(answer, attempt(failure, || self.create.run(&new)))
-                }
-                Job::Append(append, answer) => {
-                    Done::Append(answer, attempt(failure, || self.append.run(append)))
-                }
+                Job::Create(new, answer) => Done::Create(
+                    answer,
+                    attempt(failure, || self.create.run(new, &mut self.recent)),
+                ),
+                Job::Append(append, answer) => Done::Append(
+                    answer,
+                    attempt(failure, || self.append.run(append, &mut self.recent)),
+                ),
                 Job::Retire {
                     surplus,
                     days,
@@ -288,19 +296,27 @@ impl<'c> Batches<'c> {
                 } => Done::Retire(
                     answer,
                     attempt(failure, || {
-                        retention::retire(self.connection, surplus, days).map(Ok)
+                        retention::retire(self.connection, surplus, days, &mut self.recent).map(Ok)
                     }),
                 ),
                 Job::Discard { id, answer } => Done::Discard(
                     answer,
-                    attempt(failure, || retention::discard(self.connection, &id).map(Ok)),
+                    attempt(failure, || {
+                        retention::discard(self.connection, &id, &mut self.recent).map(Ok)
+                    }),
                 ),
                 // Ends the loop of jobs and is never part of a batch.
                 Job::Close(answer) => Done::Discard(answer, Err(closed())),
             });
         }
         let failure = failure.or_else(|| self.connection.execute_batch("COMMIT").err());
-        failure.map_or(Ok(()), |error| Err(self.undo(error)))
+        match failure {
+            None => {
+                self.recent.committed();
+                Ok(())
+            }
+            Some(error) => Err(self.undo(error)),
+        }
     }
 
     fn begin(&mut self, sync: bool) -> rusqlite::Result<()> {
@@ -321,6 +337,7 @@ impl<'c> Batches<'c> {
         {
             tracing::error!(%error, "the store could not undo what it wrote");
         }
+        self.recent.undone();
         if is_failed_sync(&error) {
             let broken = StoreError::Damaged(
                 "its disk failed to sync, so what it holds is in doubt; check the disk, then \

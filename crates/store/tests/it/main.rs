@@ -20,6 +20,13 @@ macro_rules! on_every_store {
                 super::$case(&crate::stores::TestStore::sqlite()).await;
             })+
         }
+        /// The same without the recent tasks in memory: every read asks the file.
+        mod sqlite_file {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                super::$case(&crate::stores::TestStore::sqlite_file()).await;
+            })+
+        }
     };
 }
 

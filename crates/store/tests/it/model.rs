@@ -1,7 +1,8 @@
 //! Random sequences against a simple model: every answer must be the model's.
 
 use nuncio_store::{
-    Append, Change, Created, Cursor, Durability, Include, ListQuery, Store, StoreError, Visibility,
+    Append, Change, Created, Cursor, Durability, Include, ListQuery, SqliteOptions, Store,
+    StoreError, Visibility,
 };
 use nuncio_wire::TaskState;
 use proptest::prelude::*;
@@ -504,5 +505,17 @@ proptest! {
     #[test]
     fn sqlite_answers_as_the_model(calls in calls()) {
         run(&TestStore::sqlite(), calls);
+    }
+
+    #[test]
+    fn sqlite_answers_from_its_file_as_the_model(calls in calls()) {
+        run(&TestStore::sqlite_file(), calls);
+    }
+
+    // Room for a few tasks, so that they come and go.
+    #[test]
+    fn sqlite_answers_as_the_model_when_recent_tasks_are_few(calls in calls()) {
+        let options = SqliteOptions { recent_bytes: 3000, ..SqliteOptions::default() };
+        run(&TestStore::sqlite_with(options), calls);
     }
 }

@@ -29,6 +29,14 @@ impl TestStore {
         Self::sqlite_with(SqliteOptions::default())
     }
 
+    /// Reads only from the file.
+    pub(crate) fn sqlite_file() -> Self {
+        Self::sqlite_with(SqliteOptions {
+            recent_bytes: 0,
+            ..SqliteOptions::default()
+        })
+    }
+
     pub(crate) fn sqlite_with(options: SqliteOptions) -> Self {
         let directory = quick_directory();
         let store =
