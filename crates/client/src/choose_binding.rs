@@ -127,7 +127,10 @@ pub fn choose(
                 endpoint.openfang = openfang_base(card, &endpoint, card_url);
                 let callable = endpoint.openfang.as_ref().unwrap_or(&endpoint.url);
                 match check_origin(callable, &wish.origins) {
-                    Ok(()) => chosen.push(endpoint),
+                    Ok(()) => chosen.push((
+                        rank(&endpoint, &offer(interface, generation), wish),
+                        endpoint,
+                    )),
                     Err(reason) => reasons.push(reason),
                 }
             }
@@ -137,8 +140,8 @@ pub fn choose(
     if chosen.is_empty() {
         return Err(explain(card, reasons));
     }
-    chosen.sort_by_key(|endpoint| rank(endpoint, wish));
-    Ok(chosen)
+    chosen.sort_by_key(|(rank, _)| *rank);
+    Ok(chosen.into_iter().map(|(_, endpoint)| endpoint).collect())
 }
 
 /// Why an interface is not called.
@@ -229,14 +232,18 @@ fn offer(interface: &AgentInterface, generation: CardGeneration) -> Offer {
 }
 
 /// Sort key: the caller's order of bindings, then the wished version, then the card's own order.
-fn rank(endpoint: &Endpoint, wish: &Wish) -> (usize, bool) {
+fn rank(endpoint: &Endpoint, offer: &Offer, wish: &Wish) -> (usize, bool) {
     let place = wish
         .bindings
         .iter()
         .position(|binding| *binding == endpoint.binding);
+    let major = match offer {
+        Offer::Version(version) => version.major,
+        Offer::Legacy => 0,
+    };
     let other_version = match wish.version {
-        VersionWish::Exactly(version) => (version.major == 0) != (endpoint.version.major == 0),
-        VersionWish::Any => endpoint.version.major == 0,
+        VersionWish::Exactly(version) => major != version.major,
+        VersionWish::Any => major == 0,
         VersionWish::Current | VersionWish::Legacy => false,
     };
     (place.unwrap_or(wish.bindings.len()), other_version)
@@ -314,5 +321,89 @@ fn explain(card: &AgentCard, reasons: Vec<Unfit>) -> ClientError {
     ClientError {
         hint,
         ..ClientError::new(kind, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nuncio_wire::dialects::read_card;
+
+    const CARD_URL: &str = "https://h/x/.well-known/agent-card.json";
+
+    fn chosen(card: &str, version: VersionWish) -> Result<Vec<String>, ClientError> {
+        let (card, generation) = read_card(card.as_bytes()).unwrap();
+        let card_url = Url::parse(CARD_URL).unwrap();
+        let origins = vec![Origin::of(&card_url).unwrap()];
+        let wish = Wish {
+            bindings: Vec::new(),
+            version,
+            origins,
+        };
+        let endpoints = choose(&card, generation, Some(&card_url), &wish)?;
+        let shown = |it: &Endpoint| {
+            let at = it.openfang.as_ref().unwrap_or(&it.url);
+            format!("{} {} {}", it.dialect, it.version, at.path())
+        };
+        Ok(endpoints.iter().map(shown).collect())
+    }
+
+    fn exactly(text: &str) -> VersionWish {
+        VersionWish::Exactly(text.parse().unwrap())
+    }
+
+    const NEW: &str = r#"{"name":"n","supportedInterfaces":[{"url":"https://h/1","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}"#;
+    const OLD: &str = r#"{"name":"n","protocolVersion":"0.3.0","url":"https://h/3","preferredTransport":"JSONRPC"}"#;
+    const BOTH: &str = r#"{"name":"n","protocolVersion":"0.3.0","url":"https://h/3","preferredTransport":"JSONRPC","supportedInterfaces":[
+        {"url":"https://h/1","protocolBinding":"JSONRPC","protocolVersion":"1.0"},
+        {"url":"https://h/3","protocolBinding":"JSONRPC","protocolVersion":"0.3"}]}"#;
+    const OPENFANG: &str = r#"{"name":"n","version":"0.1.0","url":"http://0.0.0.0:4200/a2a","capabilities":
+        {"streaming":true,"pushNotifications":false,"stateTransitionHistory":true},"skills":[]}"#;
+
+    #[test]
+    fn the_version_is_the_newest_of_both_sides_and_older_ones_need_a_word() {
+        assert_eq!(chosen(NEW, VersionWish::Current).unwrap(), ["v1 1.0 /1"]);
+        assert_eq!(chosen(BOTH, VersionWish::Current).unwrap(), ["v1 1.0 /1"]);
+        assert_eq!(
+            chosen(BOTH, VersionWish::Any).unwrap(),
+            ["v1 1.0 /1", "v0.3 0.3 /3"]
+        );
+        assert_eq!(chosen(BOTH, exactly("0.3")).unwrap()[0], "v0.3 0.3 /3");
+        assert_eq!(chosen(OLD, VersionWish::Any).unwrap(), ["v0.3 0.3 /3"]);
+        let error = chosen(OLD, VersionWish::Current).unwrap_err();
+        assert_eq!(error.kind, ClientErrorKind::NoInterface);
+        assert!(error.hint.unwrap().contains("--a2a-version 0.3"));
+    }
+
+    #[test]
+    fn the_callers_word_on_the_version_counts_more_than_the_cards() {
+        assert_eq!(chosen(NEW, exactly("1.7")).unwrap(), ["v1 1.7 /1"]);
+        assert_eq!(chosen(NEW, exactly("0.3")).unwrap(), ["v0.3 0.3 /1"]);
+        assert_eq!(chosen(OLD, exactly("1.0")).unwrap(), ["v1 1.0 /3"]);
+        assert_eq!(chosen(OLD, VersionWish::Legacy).unwrap(), ["legacy 0.3 /3"]);
+        assert!(chosen(NEW, VersionWish::Legacy).is_err());
+    }
+
+    #[test]
+    fn openfang_is_called_beside_its_card() {
+        for wish in [VersionWish::Any, VersionWish::Legacy, exactly("0.3")] {
+            assert_eq!(chosen(OPENFANG, wish).unwrap(), ["legacy 0.3 /x/a2a/"]);
+        }
+        let error = chosen(OPENFANG, VersionWish::Current).unwrap_err();
+        assert!(error.hint.unwrap().contains("--a2a-version 2025-04"));
+    }
+
+    #[test]
+    fn no_card_leads_to_another_origin() {
+        for url in [
+            "https://g/1",
+            "http://h/1",
+            "https://h:444/1",
+            "https://u@h/1",
+            "file:///1",
+        ] {
+            let error = chosen(&NEW.replace("https://h/1", url), VersionWish::Any).unwrap_err();
+            assert_eq!(error.kind, ClientErrorKind::AddressRefused, "{url}");
+        }
     }
 }
