@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{Duration, WebUrl};
 use crate::agents::command::{BASE_VARIABLES, Environment};
 
-/// Characters of an agent's name: it is a path segment, a tenant and a file name.
-pub const MAX_AGENT_NAME_CHARS: usize = 64;
+/// Characters of a name: it is a path segment, a tenant and a file name.
+pub const MAX_NAME_CHARS: usize = 64;
 /// First path segments of the gateway: neither an agent nor a tenant may bear such a name.
 pub const RESERVED_NAMES: [&str; 17] = [
     ".well-known",
@@ -301,28 +301,61 @@ pub struct ProviderConfig {
     pub url: WebUrl,
 }
 
-/// Checks the name of an agent, a peer or a tenant.
+/// Checks the form of a name that people type: an agent's, a peer's, a tenant's.
 ///
 /// # Errors
 ///
 /// A text that says what a name may be.
 pub fn check_name(name: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    if name.is_empty() || name.len() > MAX_AGENT_NAME_CHARS || !name.chars().all(fits) {
+    if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(fits) {
         return Err(format!(
-            "`{}` is no name: names have 1 to {MAX_AGENT_NAME_CHARS} of a-z 0-9 - _",
-            name.chars()
-                .take(MAX_AGENT_NAME_CHARS)
-                .collect::<String>()
-                .escape_debug()
+            "`{}` is no name: names have 1 to {MAX_NAME_CHARS} of a-z 0-9 - _",
+            shown(name)
         ));
     }
+    Ok(())
+}
+
+/// Checks a name that stands in the gateway's own paths: an agent's or a tenant's.
+///
+/// # Errors
+///
+/// A text that says what such a name may be.
+pub fn check_path_name(name: &str) -> Result<(), String> {
+    check_name(name)?;
     if RESERVED_NAMES.contains(&name) {
         return Err(format!(
             "`{name}` is a path of the gateway itself: take another name"
         ));
     }
     Ok(())
+}
+
+/// Checks the name of a caller, which is part of who owns a task. Callers of other systems have
+/// capitals, dots and at signs in theirs.
+///
+/// # Errors
+///
+/// A text that says what a caller's name may be.
+pub fn check_caller_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
+    if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(fits) {
+        return Err(format!(
+            "`{}` is no caller's name: they have 1 to {MAX_NAME_CHARS} of A-Z a-z 0-9 - _ . @",
+            shown(name)
+        ));
+    }
+    Ok(())
+}
+
+/// A name for an error's text, which neither its length nor its characters may disturb.
+fn shown(name: &str) -> String {
+    name.chars()
+        .take(MAX_NAME_CHARS)
+        .collect::<String>()
+        .escape_debug()
+        .to_string()
 }
 
 fn default_version() -> String {
@@ -372,7 +405,7 @@ mod tests {
     #[test]
     fn names_are_path_segments_that_nobody_else_has() {
         for name in ["reviewer", "a", "claude-4_5", &"n".repeat(64)] {
-            assert_eq!(check_name(name), Ok(()), "{name}");
+            assert_eq!(check_path_name(name), Ok(()), "{name}");
         }
         for name in [
             "",
@@ -385,8 +418,19 @@ mod tests {
             "v1",
             "health",
         ] {
-            assert!(check_name(name).is_err(), "{name}");
+            assert!(check_path_name(name).is_err(), "{name}");
         }
-        assert!(check_name(&"n".repeat(65)).is_err());
+        assert!(check_path_name(&"n".repeat(65)).is_err());
+        assert_eq!(check_name("health"), Ok(()));
+    }
+
+    #[test]
+    fn callers_may_have_names_of_other_systems() {
+        for name in ["alice", "Alice", "bob@example.org", "team_1"] {
+            assert_eq!(check_caller_name(name), Ok(()), "{name}");
+        }
+        for name in ["", "a:b", "a b", "a/b", "ä", &"n".repeat(65)] {
+            assert!(check_caller_name(name).is_err(), "{name}");
+        }
     }
 }

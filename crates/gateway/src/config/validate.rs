@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::agents::check_name;
+use super::agents::{check_caller_name, check_name, check_path_name};
 use super::{BackendConfig, Config, PeerAuth, SecretRef};
 
 /// Something about a configuration that does not fit together.
@@ -53,21 +53,19 @@ impl Config {
     }
 
     fn check_names(&self, problems: &mut Problems) {
-        let agents = self
-            .agents
-            .keys()
-            .map(|name| (format!("agents.{name}"), name));
-        let peers = self
-            .peers
-            .keys()
-            .map(|name| (format!("peers.{name}"), name));
-        let tokens = self.security.peer_tokens.keys();
-        let tokens = tokens.map(|name| (format!("security.peer_tokens.{name}"), name));
-        for (key, name) in agents.chain(peers).chain(tokens) {
-            if let Err(message) = check_name(name) {
-                problems.error(key, message);
+        let mut check = |table: &str, name: &str, check: fn(&str) -> Result<(), String>| {
+            if let Err(message) = check(name) {
+                problems.error(format!("{table}.{name}"), message);
             }
-        }
+        };
+        self.agents
+            .keys()
+            .for_each(|name| check("agents", name, check_path_name));
+        self.peers
+            .keys()
+            .for_each(|name| check("peers", name, check_name));
+        let callers = self.security.peer_tokens.keys();
+        callers.for_each(|name| check("security.peer_tokens", name, check_caller_name));
     }
 
     fn check_agents(&self, problems: &mut Problems) {
@@ -75,7 +73,7 @@ impl Config {
         for (name, agent) in &self.agents {
             let tenant = agent.tenant.as_ref().unwrap_or(name);
             let key = format!("agents.{name}.tenant");
-            if let Err(message) = check_name(tenant)
+            if let Err(message) = check_path_name(tenant)
                 && agent.tenant.is_some()
             {
                 problems.error(key, message);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use nuncio_gateway::config::{
     AgentConfig, BackendConfig, CommandConfig, Config, ConfigError, ConfigErrors, EchoConfig,
-    PeerConfig, Problem, Severity, StoreUrl, WebUrl, check_name, locate, parse,
+    PeerConfig, Problem, Severity, StoreUrl, WebUrl, check_path_name, locate, parse,
 };
 
 /// The name a configuration file has where it is looked for.
@@ -143,7 +143,7 @@ impl Layers {
 
     fn add_program_agents(&mut self, programs: &[ProgramFlag]) -> Result<(), ConfigErrors> {
         for ProgramFlag { name, command } in programs {
-            check_name(name).map_err(|error| ConfigError::new(format!("--agent: {error}")))?;
+            check_path_name(name).map_err(|error| ConfigError::new(format!("--agent: {error}")))?;
             let mut command = CommandConfig::new(command.clone());
             let here = std::env::current_dir().map_err(|error| {
                 ConfigError::new(format!("cannot tell the current directory: {error}"))

@@ -15,5 +15,7 @@ mod demo_tour;
 mod kill_recovery;
 #[path = "../../../client/tests/it/mock_agent.rs"]
 mod mock_agent;
+mod peers;
 mod program;
 mod serve_gateway;
+mod serve_peers;

@@ -13,7 +13,8 @@ use nuncio_gateway::Gateway;
 
 use crate::commands::serve;
 use crate::exit_code::ExitCode;
-use crate::load_config::{FILE_NAME, Flags, Loaded, load};
+use crate::load_config::environment::VARIABLES;
+use crate::load_config::{FILE_NAME, Flags, Loaded, load, process_env};
 use crate::output;
 
 use self::tour::Tour;
@@ -134,7 +135,11 @@ fn configuration(home: &Path) -> Result<Loaded, String> {
         home: Some(home.to_owned()),
         ..Flags::default()
     };
-    load(&flags, &|_: &str| None).map_err(|errors| errors.to_string())
+    // The programs still need PATH and its like.
+    let settings = VARIABLES.iter().map(|variable| variable.name);
+    let deaf_to: Vec<&str> = settings.chain(["NUNCIO_CONFIG", "NUNCIO_HOME"]).collect();
+    let env = |name: &str| process_env(name).filter(|_| !deaf_to.contains(&name));
+    load(&flags, &env).map_err(|errors| errors.to_string())
 }
 
 #[cfg(test)]
