@@ -2,6 +2,7 @@
 //! retried. Waiting for a task is [`crate::follow`]'s.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use nuncio_wire::bindings::jsonrpc::RequestId;
@@ -32,6 +33,9 @@ pub struct CallSettings {
     pub credentials: Credentials,
     /// Service parameters, sent as headers to the agent's interfaces only.
     pub headers: HeaderMap,
+    /// Silence after which a stream of a known task counts as lost; `None`:
+    /// [`crate::limits::STREAM_SILENCE`].
+    pub stream_silence: Option<Duration>,
 }
 
 /// A client of one agent. Cheap calls, no state but which interface answered last.
@@ -153,16 +157,18 @@ impl Client {
         request: Request,
         last_event_id: Option<&str>,
     ) -> Result<EventStream, ClientError> {
-        self.on_live_endpoint(request, last_event_id, |http, endpoint, call| async move {
-            match call {
-                Prepared::Rpc(call) => jsonrpc::open_stream(&http, &endpoint, &call).await,
-                Prepared::OpenFang(base, request, headers) => {
-                    let answer = openfang::call(&http, &endpoint, &base, &request, headers).await?;
-                    EventStream::of_answer(answer, endpoint.dialect, base)
+        let opened =
+            self.on_live_endpoint(request, last_event_id, |http, endpoint, call| async move {
+                match call {
+                    Prepared::Rpc(call) => jsonrpc::open_stream(&http, &endpoint, &call).await,
+                    Prepared::OpenFang(base, request, headers) => {
+                        let answer =
+                            openfang::call(&http, &endpoint, &base, &request, headers).await?;
+                        EventStream::of_answer(answer, endpoint.dialect, base)
+                    }
                 }
-            }
-        })
-        .await
+            });
+        Ok(opened.await?.with_silence(self.settings.stream_silence))
     }
 
     /// Runs a call on the interface in use; moves on to the next one when there is no connection.

@@ -34,6 +34,7 @@ pub struct EventStream {
     source: Source,
     dialect: Dialect,
     url: Url,
+    silence: Duration,
     task_known: bool,
     over: bool,
 }
@@ -60,8 +61,17 @@ impl EventStream {
             source,
             dialect,
             url,
+            silence: STREAM_SILENCE,
             task_known: false,
             over: false,
+        }
+    }
+
+    /// How long the stream may be silent once its task is known, else [`STREAM_SILENCE`].
+    pub(crate) fn with_silence(self, silence: Option<Duration>) -> Self {
+        Self {
+            silence: silence.unwrap_or(STREAM_SILENCE),
+            ..self
         }
     }
 
@@ -88,6 +98,7 @@ impl EventStream {
             source,
             dialect,
             url,
+            silence: STREAM_SILENCE,
             task_known: true,
             over: false,
         })
@@ -142,13 +153,13 @@ impl EventStream {
                 return Some(Err(error));
             }
             let silence = if self.task_known {
-                STREAM_SILENCE
+                self.silence
             } else {
                 Duration::MAX
             };
             let frame = match tokio::time::timeout(silence, body.frame()).await {
                 Ok(frame) => frame?,
-                Err(_) => return Some(Err(silent(&self.url))),
+                Err(_) => return Some(Err(silent(&self.url, silence))),
             };
             let data = match frame.map(hyper::body::Frame::into_data) {
                 Ok(Ok(data)) => data,
@@ -182,11 +193,11 @@ fn read_frame(
     })
 }
 
-fn silent(url: &Url) -> ClientError {
+fn silent(url: &Url, silence: Duration) -> ClientError {
     let text = format!(
         "{} sent nothing for {} s",
         peer_of(url),
-        STREAM_SILENCE.as_secs()
+        silence.as_secs_f64()
     );
     ClientError::new(ClientErrorKind::ConnectionLost, text)
 }

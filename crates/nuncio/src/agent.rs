@@ -89,6 +89,7 @@ impl Found {
         let call = CallSettings {
             credentials: self.credentials,
             headers,
+            stream_silence: None,
         };
         Ok(Client::new(
             self.http,

@@ -34,6 +34,10 @@ pub async fn client_of(agent: &MockAgent) -> Client {
 }
 
 pub async fn client_at(address: &str, insecure: bool) -> Client {
+    client_with(address, insecure, CallSettings::default()).await
+}
+
+pub async fn client_with(address: &str, insecure: bool, settings: CallSettings) -> Client {
     let http = HttpClient::new(policy_for(address), insecure);
     let found = discover(&http, &url(address), &Credentials::default())
         .await
@@ -45,7 +49,7 @@ pub async fn client_at(address: &str, insecure: bool) -> Client {
         origins,
     };
     let endpoints = choose(&found.card, found.generation, found.url(), &wish).unwrap();
-    Client::new(http, found.card, endpoints, CallSettings::default()).unwrap()
+    Client::new(http, found.card, endpoints, settings).unwrap()
 }
 
 /// A message of one text.

@@ -1,9 +1,15 @@
 //! Streams: limits, splits, ends.
 
-use nuncio_client::{Client, ClientError, ClientErrorKind, StreamEvent};
+use std::time::Duration;
+
+use nuncio_client::{
+    CallSettings, Client, ClientError, ClientErrorKind, Follow, Pace, Progress, StreamEvent,
+    TaskView,
+};
+use nuncio_wire::TaskState;
 use serde_json::json;
 
-use crate::agents::{client_of, stream};
+use crate::agents::{client_of, client_with, stream};
 use crate::mock_agent::{MockAgent, Reply, card, chunk, frame, status, task};
 
 async fn read_all(client: &Client) -> Vec<Result<StreamEvent, ClientError>> {
@@ -85,4 +91,44 @@ async fn ids_of_events_are_kept_for_a_resume() {
         .map(|event| event.as_ref().unwrap().id.as_deref())
         .collect();
     assert_eq!(ids, [Some("1-1"), Some("1-1")]);
+}
+
+#[tokio::test]
+async fn a_silent_link_is_dropped_and_the_task_is_found_again() {
+    let agent = MockAgent::with_card(
+        |base| card(base, true),
+        |request| match request.method() {
+            "SendStreamingMessage" => {
+                Reply::events(request, &[json!({"task": task("WORKING", "")})]).hold()
+            }
+            "SubscribeToTask" => Reply::events(request, &[status("COMPLETED")]),
+            _ => Reply::not_found(),
+        },
+    )
+    .await;
+    let settings = CallSettings {
+        stream_silence: Some(Duration::from_millis(50)),
+        ..CallSettings::default()
+    };
+    let client = client_with(agent.base(), false, settings).await;
+    let mut view = TaskView::default();
+    let mut lost = Vec::new();
+    let observe = &mut |progress: Progress<'_>, _: &TaskView| {
+        if let Progress::StreamLost(error) = progress {
+            lost.push(error.message.clone());
+        }
+    };
+    let events = client.stream(stream("hi")).await.unwrap();
+    let follow = Follow {
+        client: &client,
+        pace: Pace::default(),
+        stream_errors_end: true,
+        observe,
+    };
+    follow.run(&mut view, Some(events)).await.unwrap();
+    assert_eq!(view.task().unwrap().status.state, TaskState::Completed);
+    assert!(
+        lost.len() == 1 && lost[0].contains("sent nothing for 0.05 s"),
+        "{lost:?}"
+    );
 }
