@@ -102,7 +102,6 @@ struct GetParams<'a> {
 
 /// A finished task as it is answered, and the events that led to it.
 struct Task {
-    id: String,
     json: String,
     events: [String; 3],
 }
@@ -149,7 +148,7 @@ impl Floor {
     }
 
     fn run(&self, params: &SendParams<'_>) -> Task {
-        let (id, context, artifact) = (self.new_id(), self.new_id(), self.new_id());
+        let (id, context) = (self.new_id(), self.new_id());
         let time = timestamp();
         let text = params
             .message
@@ -162,7 +161,7 @@ impl Floor {
         let history = format!(
             r#"[{{"messageId":{message},{ids},"role":"ROLE_USER","parts":[{{"text":{text}}}]}}]"#
         );
-        let artifact = format!(r#"{{"artifactId":"{artifact}","parts":[{{"text":{text}}}]}}"#);
+        let artifact = format!(r#"{{"artifactId":"echo","parts":[{{"text":{text}}}]}}"#);
         let done = format!(r#"{{"state":"TASK_STATE_COMPLETED","timestamp":"{time}"}}"#);
         let begun = format!(r#"{{"state":"TASK_STATE_SUBMITTED","timestamp":"{time}"}}"#);
         let head = format!(r#""id":"{id}","contextId":"{context}""#);
@@ -173,10 +172,8 @@ impl Floor {
             format!(r#"{{"artifactUpdate":{{{ids},"artifact":{artifact},"lastChunk":true}}}}"#),
             format!(r#"{{"statusUpdate":{{{ids},"status":{done}}}}}"#),
         ];
-        self.shard(&id)
-            .borrow_mut()
-            .insert(id.clone(), json.clone());
-        Task { id, json, events }
+        self.shard(&id).borrow_mut().insert(id, json.clone());
+        Task { json, events }
     }
 }
 
@@ -214,11 +211,8 @@ fn call(floor: &Floor, body: &[u8]) -> Option<Response<Frames>> {
         "SendStreamingMessage" => {
             let task = floor.run(&serde_json::from_str(params).ok()?);
             let frame = |(number, event): (usize, &String)| {
-                let key = &task.id[..8];
-                Bytes::from(format!(
-                    "id: {key}-{number}\ndata: {}\n\n",
-                    result(id, event)
-                ))
+                let data = result(id, event);
+                Bytes::from(format!("id: 1-{}\ndata: {data}\n\n", number + 1))
             };
             Some(response(
                 "text/event-stream",

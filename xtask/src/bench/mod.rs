@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 use load::{Mode, Outcome, Plan};
-use report::{Findings, Start};
+use report::{Findings, Growth, Start};
 use served::{Options, Served, Server};
 
 const HELP: &str = "\
@@ -29,6 +29,7 @@ Usage: cargo xtask bench [OPTIONS]
   --only CASE,…    only these of: send-16 get-16 stream-16 stream-1 send-64 growth drop
   --rounds N       rounds (3)
   --seconds S      length of one measurement (3)
+  --no-build       takes the programs in target/release as they are
   --no-report      appends nothing to docs/reference/benchmarks.md
 ";
 
@@ -59,6 +60,7 @@ struct Settings {
     tasks: u64,
     /// Streams that `drop` opens.
     streams: u64,
+    builds: bool,
     appends: bool,
 }
 
@@ -70,6 +72,7 @@ impl Settings {
             seconds: 3.0,
             tasks: 500_000,
             streams: 10_000,
+            builds: true,
             appends: true,
         };
         let mut arguments = arguments.iter();
@@ -81,6 +84,7 @@ impl Settings {
             };
             match argument.as_str() {
                 "--help" | "-h" => return Ok(None),
+                "--no-build" => it.builds = false,
                 "--no-report" => it.appends = false,
                 "--only" => it.only = value()?.split(',').map(str::to_owned).collect(),
                 "--rounds" => it.rounds = value()?.parse().context("--rounds takes a number")?,
@@ -124,18 +128,20 @@ pub fn main(arguments: &[String]) -> Result<()> {
         print!("{HELP}");
         return Ok(());
     };
-    println!("bench: building for release");
-    let build = [
-        "build",
-        "--release",
-        "--quiet",
-        "-p",
-        "nuncio",
-        "-p",
-        "xtask",
-        "--bins",
-    ];
-    process::run(&mut process::cargo(&build), BUILD_LIMIT)?;
+    if settings.builds {
+        println!("bench: building for release");
+        let build = [
+            "build",
+            "--release",
+            "--quiet",
+            "-p",
+            "nuncio",
+            "-p",
+            "xtask",
+            "--bins",
+        ];
+        process::run(&mut process::cargo(&build), BUILD_LIMIT)?;
+    }
     let mut findings = Findings::default();
     for round in 1..=settings.rounds {
         for server in SERVERS {
@@ -144,8 +150,9 @@ pub fn main(arguments: &[String]) -> Result<()> {
         }
     }
     if settings.wants(GROWTH) {
-        for server in [Server::Floor, Server::Memory] {
-            grow(&settings, server, &mut findings)?;
+        for _ in 0..settings.rounds {
+            grow(&settings, Server::Floor, &mut findings)?;
+            grow(&settings, Server::Memory, &mut findings)?;
         }
     }
     if settings.wants(DROP) {
@@ -215,14 +222,18 @@ fn grow(settings: &Settings, server: Server, findings: &mut Findings) -> Result<
         ..Options::default()
     };
     let served = Served::start(server, &options)?;
-    let before = served.memory_kib()?;
+    let before_kib = served.memory_kib()?;
     let outcome = load(&plan(&served, Mode::Send, 16, 0.0, settings.tasks))
         .with_context(|| format!("bench: {GROWTH}, {server}"))?;
     let (tasks, longest) = (outcome.requests, outcome.latency.longest / 1e3);
     println!("bench: growth    {server:13} {tasks} tasks, longest pause {longest:.2} ms");
-    findings
-        .growth
-        .insert(server, (outcome, before, served.memory_kib()?));
+    let after_kib = served.memory_kib()?;
+    let growth = Growth {
+        outcome,
+        before_kib,
+        after_kib,
+    };
+    findings.growth.entry(server).or_default().push(growth);
     Ok(())
 }
 

@@ -29,6 +29,8 @@ const TASKS_TO_GET: usize = 256;
 /// Streams that are open at once in `drop`: with the server's end in one process' default limit of
 /// 1,024 file descriptors.
 const OPEN_AT_ONCE: u64 = 500;
+/// Parts of a counted run whose longest latencies are kept: at 500,000 requests a part is 1,000.
+pub const SLICES: u64 = 500;
 /// Streams before the first look at what the server holds: more tasks than its store keeps, and
 /// several full waves.
 const SETTLING_STREAMS: u64 = 2_000;
@@ -85,6 +87,8 @@ pub struct Outcome {
     pub first_event: Quantiles,
     /// Events per stream.
     pub events: f64,
+    /// The longest latency in each of [`SLICES`] equal parts of a counted run, in microseconds.
+    pub slices: Vec<f64>,
     /// What the server held around the streams of `drop` and `subscribe`.
     pub dropped: Option<Dropped>,
 }
@@ -154,6 +158,9 @@ struct Shared {
     events: Cell<u64>,
     latency: RefCell<Histogram>,
     first_event: RefCell<Histogram>,
+    /// Number of requests in a slice, and the longest latency of each slice in nanoseconds.
+    per_slice: u64,
+    slices: RefCell<Vec<u64>>,
 }
 
 impl Shared {
@@ -165,7 +172,27 @@ impl Shared {
             events: Cell::new(0),
             latency: RefCell::default(),
             first_event: RefCell::default(),
+            per_slice: requests.div_ceil(SLICES).max(1),
+            slices: RefCell::new(if requests == 0 {
+                Vec::new()
+            } else {
+                vec![0; SLICES as usize]
+            }),
         })
+    }
+
+    fn record(&self, latency: Duration, first_event: Duration, events: u64) {
+        let nanoseconds = latency.as_nanos() as u64;
+        let mut latencies = self.latency.borrow_mut();
+        let slice = (latencies.total() / self.per_slice) as usize;
+        latencies.record(nanoseconds);
+        self.first_event
+            .borrow_mut()
+            .record(first_event.as_nanos() as u64);
+        self.events.set(self.events.get() + events);
+        if let Some(longest) = self.slices.borrow_mut().get_mut(slice) {
+            *longest = nanoseconds.max(*longest);
+        }
     }
 
     /// The id of the next request, or none when the run is over.
@@ -246,6 +273,12 @@ fn outcome(shared: &Shared, cpu: f64, took: Duration) -> Outcome {
         latency: latency.quantiles(),
         first_event: shared.first_event.borrow().quantiles(),
         events: each(shared.events.get() as f64),
+        slices: shared
+            .slices
+            .borrow()
+            .iter()
+            .map(|it| *it as f64 / 1e3)
+            .collect(),
         dropped: None,
     }
 }
@@ -312,17 +345,7 @@ async fn ask_again_and_again(
         let answer = reader.answer(&mut stream).await?;
         if shared.measuring.get() {
             let first = answer.first_byte - sent;
-            shared
-                .latency
-                .borrow_mut()
-                .record(sent.elapsed().as_nanos() as u64);
-            shared
-                .first_event
-                .borrow_mut()
-                .record(first.as_nanos() as u64);
-            shared
-                .events
-                .set(shared.events.get() + response::events(answer.body));
+            shared.record(sent.elapsed(), first, response::events(answer.body));
         }
     }
     Ok(())
