@@ -1,5 +1,8 @@
 //! `nuncio demo --once`: the whole tour, with two real agents, ends well and leaves nothing behind.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use crate::program::Place;
 
 #[test]
@@ -32,6 +35,46 @@ fn two_agents_talk_and_the_tour_ends_well() {
         said.contains("$ nuncio send -a researcher --stream 'it'\\''s about tides'\n"),
         "{said}"
     );
+    let left: Vec<_> = std::fs::read_dir(&temporary)
+        .expect("a directory")
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn the_demo_stays_up_until_it_is_interrupted() {
+    let mut place = Place::new();
+    let temporary = place.path().join("temporary");
+    std::fs::create_dir(&temporary).expect("a directory");
+    place.set("TMPDIR", temporary.to_str().expect("UTF-8"));
+    let mut demo = place
+        .command(&["demo"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("nuncio starts");
+    let mut lines = BufReader::new(demo.stdout.take().expect("a pipe")).lines();
+    let mut next_with = |text: &str| {
+        let line = lines
+            .by_ref()
+            .map(|line| line.expect("UTF-8"))
+            .find(|line| line.contains(text));
+        line.unwrap_or_else(|| panic!("`{text}` was never said"))
+    };
+    next_with("stay up until Ctrl-C");
+    let offered = next_with("nuncio send -a http");
+    let researcher = offered
+        .split_whitespace()
+        .nth(3)
+        .expect("an address")
+        .to_owned();
+    let said = place
+        .run(&["send", "-a", &researcher, "tides"])
+        .expect_success();
+    assert!(said.contains("its longest word is \"tides\""), "{said}");
+
+    let id = nix::unistd::Pid::from_raw(i32::try_from(demo.id()).expect("a process id"));
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).expect("it runs");
+    assert_eq!(demo.wait().expect("it ends").code(), Some(0));
     let left: Vec<_> = std::fs::read_dir(&temporary)
         .expect("a directory")
         .collect();
