@@ -14,6 +14,7 @@ use nuncio_store::{
 use nuncio_wire::TaskState;
 use nuncio_wire::dialects::Dialect;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -106,17 +107,28 @@ async fn measure<S: Store>(
         times.push(begun.elapsed());
     }
     println!("{name}: one writer, a pair: {}", percentiles(times));
-    read_back(name, store, number.load(Relaxed)).await
+    let made = number.load(Relaxed);
+    read_back(name, "of the last", store, made - 1..made).await?;
+    read_back(name, "of the last 9000", store, made - 9000..made).await?;
+    if name == "sqlite" {
+        read_back(name, "of all", store, 0..made).await?;
+    }
+    Ok(())
 }
 
-async fn read_back<S: Store>(name: &str, store: &Arc<S>, tasks: u64) -> Result<(), StoreError> {
+async fn read_back<S: Store>(
+    name: &str,
+    which: &str,
+    store: &Arc<S>,
+    tasks: Range<u64>,
+) -> Result<(), StoreError> {
     let visible = Visibility {
         agent: Some("echo".into()),
         owner: Some("peer:alice".into()),
     };
     let mut times = Vec::new();
     for number in 0..5000 {
-        let id = id(tasks - 1 - number * 3571 % 9000);
+        let id = id(tasks.start + number * 7919 % (tasks.end - tasks.start));
         let begun = Instant::now();
         let task = store.task(&id, &visible, Include::ALL).await?;
         times.push(begun.elapsed());
@@ -125,7 +137,7 @@ async fn read_back<S: Store>(name: &str, store: &Arc<S>, tasks: u64) -> Result<(
             "every task is there"
         );
     }
-    println!("{name}: a task read: {}", percentiles(times));
+    println!("{name}: a task read {which}: {}", percentiles(times));
     Ok(())
 }
 

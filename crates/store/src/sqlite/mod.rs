@@ -4,6 +4,7 @@
 //! reads are answered from [`recent`] tasks or by the [`readers`]. Never holds a connection across an await. Start with [`open`] for
 //! the file and [`schema`] for the tables.
 
+mod batch;
 mod error;
 mod events;
 mod list;
@@ -24,9 +25,10 @@ use crate::{
     Append, Created, Include, ListQuery, NewTask, Page, Store, StoreError, StoredEvent, TaskRecord,
     Visibility,
 };
+use batch::Job;
 use readers::Readers;
 use recent::Recent;
-use writer::{Job, Writer};
+use writer::Writer;
 
 /// How an [`SqliteStore`] behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,6 +184,6 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        self.writer.ask(Job::Close).await
+        self.writer.close().await
     }
 }

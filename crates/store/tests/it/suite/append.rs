@@ -19,6 +19,7 @@ on_every_store!(
     chunks_need_no_sync_and_are_seen,
     an_empty_append_checks_the_version,
     one_of_many_writers_wins,
+    no_reader_sees_a_version_go_back,
 );
 
 async fn changes_raise_the_version_and_are_logged(store: &TestStore) {
@@ -329,4 +330,44 @@ async fn one_of_many_writers_wins(store: &TestStore) {
         assert_eq!(won, 1);
     }
     assert_eq!(store.events("t1", 0, 100).await.unwrap().len(), 10);
+}
+
+async fn no_reader_sees_a_version_go_back(store: &TestStore) {
+    const LAST: u64 = 300;
+    store.create_task(new_task("t1")).await.unwrap();
+    let readers: Vec<_> = (0..3)
+        .map(|reader| {
+            let store = store.shared();
+            tokio::spawn(async move {
+                let mut seen = 0;
+                while seen < LAST {
+                    // Each way to read a task must agree with what another has shown.
+                    let page = store.list_tasks(crate::samples::list(10)).await.unwrap();
+                    let listed = page.tasks[0].version;
+                    let read = read(&*store, "t1").await.version;
+                    let events = store.events("t1", read, 1000).await.unwrap();
+                    let logged = events.last().map_or(read, |event| event.version);
+                    assert!(
+                        seen <= listed && listed <= read && read <= logged,
+                        "reader {reader}"
+                    );
+                    seen = logged;
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    for version in 1..LAST {
+        let mut chunk = append("t1", version, vec![artifact("t1", "a", version > 1, "x")]);
+        if version % 2 == 0 {
+            chunk.durability = Durability::Committed;
+        }
+        store.append(chunk).await.unwrap();
+        // What was acknowledged is seen at once.
+        assert_eq!(read(&**store, "t1").await.version, version + 1);
+        tokio::task::yield_now().await;
+    }
+    for reader in readers {
+        reader.await.unwrap();
+    }
 }
