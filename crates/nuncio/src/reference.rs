@@ -80,7 +80,7 @@ mod tests {
         ] {
             assert_eq!(Reference::read(text).unwrap(), wanted, "{text}");
         }
-        for wrong in ["", "ftp://h", "file:relative"] {
+        for wrong in ["", "ftp://h", "file://host/card.json"] {
             assert!(Reference::read(wrong).is_err(), "{wrong}");
         }
     }
