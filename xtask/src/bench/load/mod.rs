@@ -3,6 +3,7 @@
 //! on one thread, in a process of its own (`bench-load`), so that it never shares a core with the
 //! server.
 
+mod drop_streams;
 mod request;
 mod response;
 
@@ -19,6 +20,7 @@ use tokio::task::{JoinSet, LocalSet};
 
 use super::latency::{Histogram, Quantiles};
 use super::process_facts;
+pub use drop_streams::{Dropped, Held};
 use request::{Request, Target};
 use response::Reader;
 
@@ -26,17 +28,8 @@ use response::Reader;
 const WARM_UP: Duration = Duration::from_millis(500);
 /// Tasks that `get` asks for in turn: fewer than any store keeps.
 const TASKS_TO_GET: usize = 256;
-/// Streams that are open at once in `drop`: with the server's end in one process' default limit of
-/// 1,024 file descriptors.
-const OPEN_AT_ONCE: u64 = 500;
 /// Parts of a counted run whose longest latencies are kept: at 500,000 requests a part is 1,000.
 pub const SLICES: u64 = 500;
-/// Streams before the first look at what the server holds: more tasks than its store keeps, and
-/// several full waves.
-const SETTLING_STREAMS: u64 = 2_000;
-/// A server has this long to notice that its callers are gone.
-const SETTLE: Duration = Duration::from_secs(3);
-
 /// What the connections do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -93,38 +86,6 @@ pub struct Outcome {
     pub dropped: Option<Dropped>,
 }
 
-/// What a server holds before and after streams were opened and dropped.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Dropped {
-    /// After as many streams as settle its pools.
-    pub before: Held,
-    /// Most memory seen while a wave was open, in KiB.
-    pub peak_kib: u64,
-    /// Some seconds after the last stream was dropped.
-    pub after: Held,
-}
-
-/// Memory and open files of a process.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Held {
-    /// Resident memory in KiB.
-    pub memory_kib: u64,
-    /// Number of file descriptors.
-    pub files: usize,
-}
-
-impl Held {
-    /// What the process holds once it had time to notice that its callers are gone.
-    async fn of(process: u32) -> Result<Self> {
-        tokio::time::sleep(SETTLE).await;
-        let memory_kib = process_facts::memory_kib(process)?;
-        Ok(Self {
-            memory_kib,
-            files: process_facts::open_files(process)?,
-        })
-    }
-}
-
 impl Outcome {
     /// Requests per second.
     pub fn rate(&self) -> f64 {
@@ -144,7 +105,7 @@ pub fn run(plan: &Plan) -> Result<Outcome> {
     local.block_on(&runtime, async {
         match plan.mode {
             Mode::Send | Mode::Get | Mode::Stream => closed_loop(plan).await,
-            Mode::Drop | Mode::Subscribe => open_and_drop(plan).await,
+            Mode::Drop | Mode::Subscribe => drop_streams::open_and_drop(plan).await,
         }
     })
 }
@@ -356,51 +317,4 @@ async fn all_end(connections: &mut JoinSet<Result<()>>) -> Result<()> {
         ended??;
     }
     Ok(())
-}
-
-/// Opens streams and drops them, and compares what the server holds before and after.
-async fn open_and_drop(plan: &Plan) -> Result<Outcome> {
-    let request = requests_of(plan).await?.remove(0);
-    let shared = Shared::new(SETTLING_STREAMS + plan.requests);
-    drop_waves(plan, &request, &shared, SETTLING_STREAMS).await?;
-    let before = Held::of(plan.process).await?;
-    *shared.latency.borrow_mut() = Histogram::default();
-    let cpu = process_facts::cpu_microseconds(plan.process)?;
-    let started = Instant::now();
-    let peak_kib = drop_waves(plan, &request, &shared, plan.requests).await?;
-    let took = started.elapsed();
-    let cpu = process_facts::cpu_microseconds(plan.process)? - cpu;
-    let dropped = Dropped {
-        before,
-        peak_kib,
-        after: Held::of(plan.process).await?,
-    };
-    Ok(Outcome {
-        dropped: Some(dropped),
-        ..outcome(&shared, cpu, took)
-    })
-}
-
-/// Opens streams in waves and drops each wave at once; returns the most memory seen, in KiB.
-async fn drop_waves(plan: &Plan, request: &Request, shared: &Shared, streams: u64) -> Result<u64> {
-    let mut peak = 0;
-    let mut opened = Vec::new();
-    for number in 1..=streams {
-        let Some(id) = shared.begin() else { break };
-        let mut request = request.clone();
-        let sent = Instant::now();
-        let mut stream = connect(plan.address).await?;
-        stream.write_all(request.with_id(id)).await?;
-        Reader::new().first_event(&mut stream).await?;
-        shared
-            .latency
-            .borrow_mut()
-            .record(sent.elapsed().as_nanos() as u64);
-        opened.push(stream);
-        if number % OPEN_AT_ONCE == 0 || number == streams {
-            peak = peak.max(process_facts::memory_kib(plan.process)?);
-            opened.clear();
-        }
-    }
-    Ok(peak)
 }
