@@ -1,11 +1,11 @@
 //! JSON-RPC (specification 9): 1.0, the slash names and 0.3 at one address.
 
-use http::header::{HeaderName, HeaderValue};
+use http::header::{ACCEPT, HeaderName, HeaderValue};
 use http::{HeaderMap, StatusCode};
 use nuncio_wire::bindings::jsonrpc::{self, Call, RequestId};
 use nuncio_wire::bindings::sse::EventId;
 use nuncio_wire::dialects::{self, Dialect, Negotiation};
-use nuncio_wire::{A2aError, ErrorKind, Method, Version};
+use nuncio_wire::{A2aError, Method, Version};
 use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
@@ -43,22 +43,34 @@ pub async fn serve(
         Ok(negotiated) => negotiated,
         Err(refused) => return error(&call.id, &refused, Dialect::V1),
     };
-    let asked = match asked(head, agent, agent_is_named, dialect, &call) {
-        Ok(asked) => asked,
-        Err(refused) => return error(&call.id, &refused, dialect),
-    };
-    let request = match dialect.read_request(method, call.params) {
-        Ok(request) => request,
-        Err(refused) if refused.kind == ErrorKind::ParseError => {
-            return error(&RequestId::null(), &refused, dialect);
-        }
-        Err(refused) => return error(&call.id, &refused, dialect),
-    };
     let follows = dialects::follows_task(dialect, method, version.as_deref());
-    match operations.run(asked, request).await {
+    let asked = asked(head, agent, agent_is_named, dialect, &call);
+    match run(operations, asked, method, &call).await {
         Ok(reply) => answer_with(reply, method, call.id, dialect, follows),
+        Err(refused) if dialect == Dialect::V0_3 && wants_only_events(head, method) => {
+            stream::error(&call.id, &refused, dialect)
+        }
         Err(refused) => error(&call.id, &refused, dialect),
     }
+}
+
+async fn run(
+    operations: &Operations,
+    asked: Result<Asked, A2aError>,
+    method: Method,
+    call: &Call<'_>,
+) -> Result<Reply, A2aError> {
+    let asked = asked?;
+    let request = asked.dialect.read_request(method, call.params)?;
+    call.refuse_notification()?;
+    operations.run(asked, request).await
+}
+
+/// Clients of 0.3 that ask for a stream and name nothing else they take: they read an error from
+/// its first frame and cannot read a plain one.
+fn wants_only_events(head: &Head<'_>, method: Method) -> bool {
+    let accepted = header(head.headers, &ACCEPT).unwrap_or_default();
+    method.is_streaming() && accepted.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
 /// What the gateway is willing to read.

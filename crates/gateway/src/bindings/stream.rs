@@ -7,7 +7,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTE
 use nuncio_wire::bindings::jsonrpc::{self, RequestId};
 use nuncio_wire::bindings::sse;
 use nuncio_wire::dialects::Dialect;
-use nuncio_wire::{Message, StreamResponse};
+use nuncio_wire::{A2aError, Message, StreamResponse};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +74,13 @@ pub(super) fn message(message: &Arc<Message>, frames: &Frames) -> HttpResponse {
         });
     });
     response(Body::whole(frame), frames.dialect)
+}
+
+/// The answer that streams one error.
+pub(super) fn error(id: &RequestId, error: &A2aError, dialect: Dialect) -> HttpResponse {
+    let mut frame = Vec::new();
+    sse::write_frame(None, &mut frame, |out| jsonrpc::write_error(id, error, out));
+    response(Body::whole(frame), dialect)
 }
 
 fn response(body: Body, dialect: Dialect) -> HttpResponse {

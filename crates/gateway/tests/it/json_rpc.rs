@@ -42,7 +42,7 @@ async fn every_body_gets_one_answer_with_the_right_code_and_id() {
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"CancelTask"}"#.to_owned(),
             -32600,
-            Value::Null,
+            json!(1),
         ),
     ];
     for (body, code, id) in cases {
@@ -140,6 +140,23 @@ async fn a_0_3_stream_says_when_it_is_over() {
         (Some("status-update"), Some(true)),
         "{text}"
     );
+}
+
+#[tokio::test]
+async fn a_0_3_client_that_takes_only_events_finds_an_error_in_the_first() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let body =
+        json!({"jsonrpc": "2.0", "id": 3, "method": "tasks/resubscribe", "params": {"id": "none"}});
+    let only_events = [("accept", "text/event-stream")];
+    let answer = rig.post("/", &only_events, &body.to_string()).await;
+    let text = String::from_utf8(answer.body.to_vec()).unwrap();
+    let frame: Value = serde_json::from_str(text.trim().strip_prefix("data: ").unwrap()).unwrap();
+    assert_eq!(
+        (frame["id"].as_i64(), frame["error"]["code"].as_i64()),
+        (Some(3), Some(-32001))
+    );
+    let plain = rig.post("/", &[], &body.to_string()).await;
+    assert_eq!(plain.json["error"]["code"], -32001);
 }
 
 #[tokio::test]

@@ -64,7 +64,6 @@ fn what_is_no_request_is_refused_with_the_id_where_it_can_be_read() {
         ("\"x\"", "null"),
         ("null", "null"),
         ("{}", "null"),
-        (r#"{"jsonrpc":"2.0","method":"GetTask"}"#, "null"),
         (r#"{"jsonrpc":"2.0","id":{},"method":"GetTask"}"#, "null"),
         (r#"{"jsonrpc":"2.0","id":[],"method":"GetTask"}"#, "null"),
         (r#"{"jsonrpc":"2.0","id":true,"method":"GetTask"}"#, "null"),
@@ -95,6 +94,21 @@ fn what_is_no_request_is_refused_with_the_id_where_it_can_be_read() {
             &body[..body.len().min(90)]
         );
     }
+}
+
+#[test]
+fn a_request_without_an_id_is_refused_when_nothing_else_is_wrong_with_it() {
+    let call = read_call(br#"{"jsonrpc":"2.0","method":"GetTask"}"#).expect("well-formed");
+    let error = call.refuse_notification().expect_err("no notifications");
+    assert_eq!(
+        (error.kind.code(), call.id.to_string()),
+        (-32600, "null".to_owned())
+    );
+    let worse = refused(br#"{"jsonrpc":"2.0","method":"GetTask","params":[]}"#);
+    assert_eq!(worse, (-32602, "null".to_owned()));
+    let call =
+        read_call(br#"{"jsonrpc":"2.0","id":null,"method":"GetTask"}"#).expect("well-formed");
+    assert_eq!(call.refuse_notification(), Ok(()));
 }
 
 #[test]

@@ -306,7 +306,9 @@ proptest! {
         let mut reader = SseReader::new(1 << 20);
         reader.feed(frame.as_bytes()).unwrap();
         let event = reader.next_event().unwrap();
-        prop_assert_eq!(event.data, data.get());
+        // What would end a line for some readers is escaped, so the JSON is compared, not its bytes.
+        prop_assert_eq!(serde_json::from_str::<String>(&event.data).unwrap(), text);
+        prop_assert_eq!(event.data.lines().count(), 1);
         prop_assert_eq!(event.id.unwrap().parse(), Ok(id));
         prop_assert!(reader.next_event().is_none());
     }

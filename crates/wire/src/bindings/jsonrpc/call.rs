@@ -20,6 +20,23 @@ pub struct Call<'a> {
     pub method: Cow<'a, str>,
     /// JSON text of an object; `None` if absent or null.
     pub params: Option<&'a str>,
+    /// The request has no id. A2A has no notifications: whoever serves the call refuses it with
+    /// [`Call::refuse_notification`] once nothing else is wrong with it, because a fault in method
+    /// or parameters says more to the caller.
+    pub is_notification: bool,
+}
+
+impl Call<'_> {
+    /// The error of a well-formed request that has no id.
+    pub fn refuse_notification(&self) -> Result<(), A2aError> {
+        if !self.is_notification {
+            return Ok(());
+        }
+        Err(A2aError::new(
+            ErrorKind::InvalidRequest,
+            "Invalid request: `id` is required (no notifications)",
+        ))
+    }
 }
 
 /// A body that is no request.
@@ -102,11 +119,9 @@ impl<'a> Envelope<'a> {
         }
         match id {
             Some(Ok(_)) => {}
-            None => {
-                return Err(invalid(
-                    "Invalid request: `id` is required (no notifications)",
-                ));
-            }
+            // Refused too, but last: see `Call::is_notification`.
+            None if !self.doubled_id => {}
+            None => return Err(invalid("Invalid request: `id` stands there twice")),
             Some(Err(IdError::TooLong)) => {
                 return Err(invalid("Invalid request: `id` must not exceed 1024 bytes"));
             }
@@ -135,6 +150,7 @@ impl<'a> Envelope<'a> {
             }
         };
         Ok(Call {
+            is_notification: id.is_none(),
             id: known,
             method,
             params,
