@@ -147,7 +147,7 @@ impl Client {
         };
         let opening = self.open_stream(Request::SubscribeToTask(request), last_event_id);
         match tokio::time::timeout(QUICK_CALL_TIMEOUT, opening).await {
-            Ok(stream) => stream,
+            Ok(stream) => stream.map(EventStream::attached),
             Err(_) => Err(self.no_answer()),
         }
     }

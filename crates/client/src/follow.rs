@@ -90,11 +90,40 @@ impl Follow<'_> {
         if let Some(stream) = stream {
             self.by_stream(view, stream).await?;
         }
-        if view.is_settled() {
-            Ok(())
-        } else {
-            self.by_polling(view).await
+        if !view.is_settled() {
+            return self.by_polling(view).await;
         }
+        self.fill_gap(view).await;
+        Ok(())
+    }
+
+    /// Asks once for a task whose stream began in the middle: what it missed is in the task.
+    async fn fill_gap(&self, view: &mut TaskView) {
+        let Some(id) = view.task().map(|task| task.id.clone()) else {
+            return;
+        };
+        if !view.has_gap() {
+            return;
+        }
+        match self.ask(id).await {
+            Ok(Response::Task(task)) => {
+                let whole = TaskView::of(task);
+                if whole.is_settled() {
+                    *view = whole;
+                }
+            }
+            Ok(_) => {}
+            Err(error) => tracing::debug!(%error, "the task cannot be seen whole"),
+        }
+    }
+
+    async fn ask(&self, id: String) -> Result<Response, ClientError> {
+        let request = GetTaskRequest {
+            tenant: None,
+            id,
+            history_length: None,
+        };
+        self.client.call(Request::GetTask(request)).await
     }
 
     /// Reads the stream and its successors until the task is settled or streams are of no use.
@@ -155,6 +184,9 @@ impl Follow<'_> {
         let mut events = 0;
         while let Some(event) = stream.next().await {
             let event = event?;
+            if events == 0 && stream.is_attached() {
+                view.note_gap();
+            }
             view.apply(&event.event);
             if event.id.is_some() {
                 last_id.clone_from(&event.id);
@@ -185,12 +217,7 @@ impl Follow<'_> {
             };
             tokio::time::sleep(pause).await;
             step += 1;
-            let request = GetTaskRequest {
-                tenant: None,
-                id: id.clone(),
-                history_length: None,
-            };
-            match self.client.call(Request::GetTask(request)).await {
+            match self.ask(id.clone()).await {
                 Ok(Response::Task(task)) => {
                     failures = 0;
                     let changed = view.task() != Some(&task);

@@ -36,6 +36,8 @@ pub struct EventStream {
     url: Url,
     silence: Duration,
     task_known: bool,
+    /// Opened on a task that was there already.
+    attached: bool,
     over: bool,
 }
 
@@ -63,6 +65,7 @@ impl EventStream {
             url,
             silence: STREAM_SILENCE,
             task_known: false,
+            attached: false,
             over: false,
         }
     }
@@ -73,6 +76,21 @@ impl EventStream {
             silence: silence.unwrap_or(STREAM_SILENCE),
             ..self
         }
+    }
+
+    /// The stream of a task that was there before it.
+    pub(crate) fn attached(self) -> Self {
+        Self {
+            task_known: true,
+            attached: true,
+            ..self
+        }
+    }
+
+    /// Whether events came before this stream: it then should begin with the task, which servers
+    /// of 0.3 leave out.
+    pub(crate) fn is_attached(&self) -> bool {
+        self.attached
     }
 
     /// A stream of the one event that an ordinary answer stands for.
@@ -100,6 +118,7 @@ impl EventStream {
             url,
             silence: STREAM_SILENCE,
             task_known: true,
+            attached: false,
             over: false,
         })
     }

@@ -13,6 +13,7 @@ use nuncio_wire::{
 pub struct TaskView {
     task: Option<Task>,
     message: Option<Message>,
+    has_gap: bool,
 }
 
 impl TaskView {
@@ -22,6 +23,7 @@ impl TaskView {
         Self {
             task: Some(task),
             message: None,
+            has_gap: false,
         }
     }
 
@@ -33,6 +35,7 @@ impl TaskView {
             SendMessageResponse::Message(message) => Self {
                 task: None,
                 message: Some(message),
+                has_gap: false,
             },
         }
     }
@@ -40,11 +43,24 @@ impl TaskView {
     /// Takes the next event. A whole task replaces everything before it.
     pub fn apply(&mut self, event: &StreamResponse) {
         match event {
-            StreamResponse::Task(task) => self.task = Some(task.clone()),
+            StreamResponse::Task(task) => {
+                self.task = Some(task.clone());
+                self.has_gap = false;
+            }
             StreamResponse::Message(message) => self.message = Some(message.clone()),
             StreamResponse::StatusUpdate(update) => self.apply_status(update),
             StreamResponse::ArtifactUpdate(update) => self.apply_artifact(update),
         }
+    }
+
+    /// Notes that events may have been missed: only the next whole task mends that.
+    pub(crate) fn note_gap(&mut self) {
+        self.has_gap = true;
+    }
+
+    /// Whether something of the task may be missing.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.has_gap
     }
 
     fn apply_status(&mut self, update: &TaskStatusUpdateEvent) {

@@ -132,3 +132,44 @@ async fn a_silent_link_is_dropped_and_the_task_is_found_again() {
         "{lost:?}"
     );
 }
+
+/// As the official Python SDK 0.3 does it: a subscription tells only what comes next.
+#[tokio::test]
+async fn what_a_stream_from_the_middle_missed_is_asked_for() {
+    let agent = MockAgent::with_card(
+        |base| card(base, true),
+        |request| match request.method() {
+            "GetTask" => Reply::result(request, task("COMPLETED", "all of it")),
+            _ => Reply::events(request, &[chunk("it", true), status("COMPLETED")]),
+        },
+    )
+    .await;
+    let client = client_of(&agent).await;
+    let mut view = TaskView::default();
+    let events = client.subscribe("t1", None).await.unwrap();
+    let follow = Follow {
+        client: &client,
+        pace: Pace::default(),
+        stream_errors_end: true,
+        observe: &mut |_, _| {},
+    };
+    follow.run(&mut view, Some(events)).await.unwrap();
+    let artifacts = view.task().unwrap().artifacts.as_ref().unwrap();
+    assert_eq!(artifacts[0].parts[0].as_text(), Some("all of it"));
+
+    let events = client.stream(stream("hi")).await.unwrap();
+    let follow = Follow {
+        client: &client,
+        pace: Pace::default(),
+        stream_errors_end: true,
+        observe: &mut |_, _| {},
+    };
+    let mut view = TaskView::default();
+    follow.run(&mut view, Some(events)).await.unwrap();
+    let asked = agent
+        .calls()
+        .iter()
+        .filter(|it| it.method() == "GetTask")
+        .count();
+    assert_eq!(asked, 1, "the stream of a send has missed nothing");
+}
