@@ -85,6 +85,8 @@ pub(crate) struct AgentSettings {
     pub(crate) reference_by_flag: bool,
     pub(crate) bindings: Vec<Binding>,
     pub(crate) version: VersionWish,
+    /// The version as it stood on the command line, likewise.
+    pub(crate) version_by_flag: Option<String>,
     pub(crate) service_parameters: Vec<(String, String)>,
     pub(crate) credentials: Vec<Credential>,
     pub(crate) allowed_origins: Vec<Url>,
@@ -142,6 +144,7 @@ pub(crate) fn agent_settings(
         reference_by_flag: options.agent_card.is_some(),
         bindings,
         version,
+        version_by_flag: options.a2a_version.clone(),
         service_parameters: repeated(&options.svc_param, "svc-param", layers, service_parameter)?,
         credentials: bearer.into_iter().chain(api_key).collect(),
         allowed_origins: repeated(&options.allow_origin, "allow-origin", layers, origin)?,

@@ -165,7 +165,7 @@ fn remark(output: Output, task: &Task, agent: &AgentSettings) {
             output::warn(&format!("the task waits: {state}"));
             let command = format!(
                 "nuncio send{} --context-id {} --task-id {} \"<reply>\"",
-                agent_flag(agent),
+                agent_flags(agent),
                 quoted(&task.context_id),
                 quoted(&task.id)
             );
@@ -221,17 +221,21 @@ pub(crate) fn about(error: CliError, view: &TaskView, agent: &AgentSettings) -> 
 fn resume(task: &Task, agent: &AgentSettings) -> String {
     format!(
         "nuncio task get{} {} --wait",
-        agent_flag(agent),
+        agent_flags(agent),
         quoted(&task.id)
     )
 }
 
-/// ` -a REF` when the reference stood on the command line.
-fn agent_flag(agent: &AgentSettings) -> String {
-    match &agent.reference {
-        Some(reference) if agent.reference_by_flag => format!(" -a {}", quoted(reference)),
-        _ => String::new(),
+/// ` -a REF --a2a-version V`: what stood on the command line of it.
+fn agent_flags(agent: &AgentSettings) -> String {
+    let mut flags = String::new();
+    if let Some(reference) = agent.reference.as_ref().filter(|_| agent.reference_by_flag) {
+        flags += &format!(" -a {}", quoted(reference));
     }
+    if let Some(version) = &agent.version_by_flag {
+        flags += &format!(" --a2a-version {}", quoted(version));
+    }
+    flags
 }
 
 /// A word as a shell takes it.

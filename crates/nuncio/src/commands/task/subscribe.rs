@@ -3,6 +3,7 @@
 
 use clap::Args;
 use nuncio_client::{Client, Follow, TaskView};
+use nuncio_wire::dialects::Dialect;
 use nuncio_wire::operation::GetTaskRequest;
 use nuncio_wire::{ErrorKind, Request, Response, StreamResponse};
 
@@ -71,7 +72,13 @@ async fn follow(
     watcher: &mut Watcher,
 ) -> Result<(), CliError> {
     let client = connect(agent).await?;
-    let opened = if client.can_stream() {
+    // Streams of 0.3 need not begin with the task, and are refused in many ways at its end.
+    if client.endpoint().dialect == Dialect::V0_3 {
+        look(&client, task_id, view).await?;
+    }
+    let opened = if view.is_settled() {
+        Ok(None)
+    } else if client.can_stream() {
         client.subscribe(task_id, None).await.map(Some)
     } else {
         if session.stream {
@@ -83,13 +90,14 @@ async fn follow(
         Ok(stream) => stream,
         // A task at its end has no stream any more, but it can be looked at.
         Err(error) if error.is_protocol(ErrorKind::UnsupportedOperation) => None,
+        Err(error) if error.as_protocol().is_some() && view.task().is_some() => None,
         Err(error) => return Err(with_card(error, &client)),
     };
-    if stream.is_none() {
+    if stream.is_none() && view.task().is_none() {
         look(&client, task_id, view).await?;
-        if let Some(task) = view.task().cloned() {
-            watcher.event(&StreamResponse::Task(task), view);
-        }
+    }
+    if let Some(task) = view.task().cloned() {
+        watcher.event(&StreamResponse::Task(task), view);
     }
     let follow = Follow {
         client: &client,
