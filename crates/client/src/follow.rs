@@ -147,6 +147,10 @@ impl Follow<'_> {
                 };
             };
             let error = match ended {
+                Err(error) if error.as_protocol().is_some() && stream.is_refused() => {
+                    tracing::debug!(%error, "no stream for this task; asking instead");
+                    return Ok(());
+                }
                 Err(error) if error.as_protocol().is_some() && self.stream_errors_end => {
                     return Err(error);
                 }

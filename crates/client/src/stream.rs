@@ -38,6 +38,7 @@ pub struct EventStream {
     task_known: bool,
     /// Opened on a task that was there already.
     attached: bool,
+    begun: bool,
     over: bool,
 }
 
@@ -66,6 +67,7 @@ impl EventStream {
             silence: STREAM_SILENCE,
             task_known: false,
             attached: false,
+            begun: false,
             over: false,
         }
     }
@@ -91,6 +93,12 @@ impl EventStream {
     /// of 0.3 leave out.
     pub(crate) fn is_attached(&self) -> bool {
         self.attached
+    }
+
+    /// Whether it gave nothing of a task that was there before it: an error then only says that
+    /// the server does not show this task by a stream.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.attached && !self.begun
     }
 
     /// A stream of the one event that an ordinary answer stands for.
@@ -119,6 +127,7 @@ impl EventStream {
             silence: STREAM_SILENCE,
             task_known: true,
             attached: false,
+            begun: false,
             over: false,
         })
     }
@@ -138,6 +147,7 @@ impl EventStream {
         match &next {
             Some(Ok(event)) => {
                 self.over = event.last;
+                self.begun = true;
                 self.task_known |= !matches!(event.event, StreamResponse::Message(_));
             }
             Some(Err(_)) | None => self.over = true,

@@ -173,3 +173,32 @@ async fn what_a_stream_from_the_middle_missed_is_asked_for() {
         .count();
     assert_eq!(asked, 1, "the stream of a send has missed nothing");
 }
+
+/// As the official Python SDK 0.3 does it when a task is at its end.
+#[tokio::test]
+async fn a_refusal_within_a_stream_leads_to_asking() {
+    let agent = MockAgent::with_card(
+        |base| card(base, true),
+        |request| match request.method() {
+            "GetTask" => Reply::result(request, task("COMPLETED", "done")),
+            _ => {
+                let error = json!({"code": -32602, "message": "Task task-1 is in terminal state"});
+                let frame = json!({"jsonrpc": "2.0", "id": request.body["id"], "error": error});
+                Reply::stream(vec![format!("data: {frame}\n\n").into_bytes()])
+            }
+        },
+    )
+    .await;
+    let client = client_of(&agent).await;
+    let events = client.subscribe("task-1", None).await.unwrap();
+    let working = serde_json::from_value(task("WORKING", "")).unwrap();
+    let mut view = TaskView::of(working);
+    let follow = Follow {
+        client: &client,
+        pace: Pace::default(),
+        stream_errors_end: true,
+        observe: &mut |_, _| {},
+    };
+    follow.run(&mut view, Some(events)).await.unwrap();
+    assert_eq!(view.task().unwrap().status.state, TaskState::Completed);
+}
