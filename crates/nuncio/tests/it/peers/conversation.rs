@@ -21,6 +21,7 @@ pub(super) fn judge(outcomes: &Outcomes, generation: Generation, url: &str) {
     card(outcomes.step("card"), generation, url);
     send(outcomes.step("send"));
     chunks(outcomes.step("chunks"));
+    line_ends(outcomes.step("line_ends"));
     report(outcomes.step("stream"), outcomes.step("report"));
     direct(outcomes.step("direct"));
     failure(outcomes.step("failure"));
@@ -96,6 +97,10 @@ fn chunks(step: &Value) {
     };
     assert_eq!((*first, *last), ("-", "-+."), "{step}");
     assert!(middle.iter().all(|mark| *mark == "-+"), "{step}");
+}
+
+fn line_ends(step: &Value) {
+    assert_eq!(step, &json!({ "streamed": [true], "sent": true }));
 }
 
 fn report(streamed: &Value, task: &Value) {

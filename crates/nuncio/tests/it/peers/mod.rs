@@ -5,7 +5,11 @@
 //! lie in `tests/peers`: each tells what it saw as plain values, and is judged here.
 
 mod agents;
+mod caller;
 mod clients;
 mod conversation;
+mod dealings;
 mod outcomes;
 mod script;
+mod server;
+mod servers;

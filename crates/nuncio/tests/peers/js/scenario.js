@@ -22,6 +22,15 @@ const steps = {
     return { whole, joined: notation.text(joined), marks, ends };
   },
 
+  async line_ends(peer) {
+    const text = 'a\u2028b\u2029c\x85d\x0b\x0c\x1ce\r\nf <b>&"\' \u{1F469}\u200D\u{1F467}';
+    const events = await all(peer.stream('echo', { text }));
+    const whole = await peer.send('echo', { text });
+    const same = events.filter((event) => 'text' in event).map((event) => event.text === text);
+    const told = [`artifact - ${notation.text(text)}`];
+    return { streamed: same, sent: JSON.stringify(whole.artifacts) === JSON.stringify(told) };
+  },
+
   stream: (peer) => told(peer.stream('report', { text: 'go' })),
 
   report: (peer) => peer.send('report', { text: 'go' }),
@@ -176,6 +185,7 @@ async function refusal(peer, call) {
   try {
     gave = await call();
   } catch (error) {
+    await peer.journal.settle();
     const sent = peer.journal.lastError;
     return { code: sent?.code, message: sent?.message, raised: String(error) };
   }

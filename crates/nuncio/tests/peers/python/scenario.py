@@ -32,6 +32,15 @@ async def chunks(peer):
     return {'whole': whole, 'joined': notation.text(joined), 'marks': marks, 'ends': ends}
 
 
+async def line_ends(peer):
+    """Characters that end a line to some readers: in the text, not in the frames of a stream."""
+    text = 'a\u2028b\u2029c\x85d\x0b\x0c\x1ce\r\nf <b>&"\' \U0001F469\u200D\U0001F467'
+    events = [event async for event in peer.stream('echo', text)]
+    whole = await peer.send('echo', text)
+    same = [event['text'] == text for event in events if 'text' in event]
+    return {'streamed': same, 'sent': whole['artifacts'] == [f'artifact - {notation.text(text)}']}
+
+
 async def stream(peer):
     return await told(peer.stream('report', 'go'))
 
@@ -164,7 +173,7 @@ async def errors(peer):
 
 
 STEPS = [
-    card, send, chunks, stream, report, direct, failure, ask, get, list_tasks, cancel, leave,
+    card, send, chunks, line_ends, stream, report, direct, failure, ask, get, list_tasks, cancel, leave,
     subscribe, resubscribe, errors,
 ]
 

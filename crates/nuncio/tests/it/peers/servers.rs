@@ -1,0 +1,103 @@
+//! The SDKs as servers, called with the client commands: the same dealings with each of them.
+
+use super::caller::Caller;
+use super::dealings::{self, Agent};
+use super::script::Script;
+use super::server::Server;
+
+const PYTHON_1: Agent = Agent {
+    name: "Python agent",
+    version: "1.0",
+    streams: true,
+};
+const PYTHON_0_3: Agent = Agent {
+    name: "Python agent",
+    version: "0.3",
+    streams: true,
+};
+const JAVASCRIPT_1: Agent = Agent {
+    name: "JavaScript agent",
+    version: "1.0",
+    streams: true,
+};
+
+fn deal(script: Script, agent: Agent) {
+    let arguments: &[&str] = if agent.streams {
+        &[]
+    } else {
+        &["no-streaming"]
+    };
+    let Some(server) = Server::start(script, arguments) else {
+        return;
+    };
+    // Versions below 1.0 are spoken only when asked for.
+    let wish = Some(agent.version).filter(|version| *version != "1.0");
+    dealings::judge(&Caller::new(&server.url, wish), &agent, &server.url);
+}
+
+#[test]
+fn python_1_that_streams() {
+    deal(Script::Python1("server_1.py"), PYTHON_1);
+}
+
+#[test]
+fn python_1_that_does_not_stream() {
+    deal(
+        Script::Python1("server_1.py"),
+        Agent {
+            streams: false,
+            ..PYTHON_1
+        },
+    );
+}
+
+#[test]
+fn python_0_3_that_streams() {
+    deal(Script::Python03("server_0_3.py"), PYTHON_0_3);
+}
+
+#[test]
+fn python_0_3_that_does_not_stream() {
+    deal(
+        Script::Python03("server_0_3.py"),
+        Agent {
+            streams: false,
+            ..PYTHON_0_3
+        },
+    );
+}
+
+#[test]
+fn javascript_1_that_streams() {
+    deal(Script::Node("server_1.js"), JAVASCRIPT_1);
+}
+
+#[test]
+fn javascript_1_that_does_not_stream() {
+    deal(
+        Script::Node("server_1.js"),
+        Agent {
+            streams: false,
+            ..JAVASCRIPT_1
+        },
+    );
+}
+
+#[test]
+fn an_older_version_is_spoken_only_when_asked_for() {
+    let Some(server) = Server::start(Script::Python03("server_0_3.py"), &[]) else {
+        return;
+    };
+    let ended = Caller::new(&server.url, None).run(&["send", "report"]);
+    assert_eq!(ended.code(), Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("protocol version 0.3"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("give --a2a-version 0.3"),
+        "{}",
+        ended.stderr
+    );
+}

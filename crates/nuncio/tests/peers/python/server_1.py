@@ -1,0 +1,125 @@
+"""An agent with the official Python SDK 1.x; prints its port, and runs until it is killed.
+
+With `no-streaming` as argument its card says that it cannot stream. The first text of a task says
+what it does: `report`, `ask`, `direct`, `gate` (until another task says `open`), `wait` (until it
+is cancelled), `fail`, `parts` (gives back what it was sent).
+"""
+
+import asyncio
+import socket
+import sys
+
+import uvicorn
+
+from a2a.helpers import (
+    get_message_text,
+    new_data_part,
+    new_raw_part,
+    new_task_from_user_message,
+    new_text_message,
+    new_text_part,
+    new_url_part,
+)
+from a2a.server.agent_execution import AgentExecutor
+from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.types import a2a_pb2 as a2a
+from starlette.applications import Starlette
+
+
+class Executor(AgentExecutor):
+    """Does what the first text of the task says."""
+
+    def __init__(self):
+        self.gate = asyncio.Event()
+
+    async def execute(self, context, event_queue):
+        task = context.current_task
+        if context.get_user_input() == 'direct':
+            answer = new_text_message('Forty-two.', context_id=context.context_id)
+            await event_queue.enqueue_event(answer)
+            return
+        if task is None:
+            task = new_task_from_user_message(context.message)
+            await event_queue.enqueue_event(task)
+        updater = TaskUpdater(event_queue, task.id, task.context_id)
+        order = get_message_text(task.history[0])
+        if order.startswith('parts'):
+            await updater.add_artifact(list(context.message.parts), 'p', 'parts')
+            await updater.complete()
+            return
+        await getattr(self, f'do_{order}')(updater, context.get_user_input())
+
+    async def do_report(self, updater, text):
+        await updater.start_work(updater.new_agent_message([new_text_part('Looking it up')]))
+        await updater.add_artifact([new_text_part('one ')], 'notes', 'notes', append=False)
+        await updater.add_artifact(
+            [new_text_part('two')], 'notes', 'notes', append=True, last_chunk=True
+        )
+        await updater.add_artifact([new_data_part({'count': 42, 'tags': ['a', 'b']})], 'f', 'facts')
+        plot = [
+            new_raw_part(b'\x00\xff', media_type='image/png', filename='plot.png'),
+            new_url_part('https://example.com/plot.svg', media_type='image/svg+xml'),
+        ]
+        await updater.add_artifact(plot, 'plot', 'plot')
+        await updater.complete(updater.new_agent_message([new_text_part('Here it is')]))
+
+    async def do_ask(self, updater, text):
+        if text == 'ask':
+            question = updater.new_agent_message([new_text_part('Which colour?')])
+            await updater.requires_input(question)
+        else:
+            await updater.add_artifact([new_text_part(f'Painted it {text}.')], 'p', 'painting')
+            await updater.complete()
+
+    async def do_gate(self, updater, text):
+        await updater.start_work()
+        await self.gate.wait()
+        await updater.add_artifact([new_text_part('through')], 'g', 'gate')
+        await updater.complete()
+
+    async def do_open(self, updater, text):
+        self.gate.set()
+        await updater.complete()
+
+    async def do_wait(self, updater, text):
+        await updater.start_work()
+        await updater.add_artifact([new_text_part('started')], 'w', 'waiting')
+        await asyncio.Event().wait()
+
+    async def do_fail(self, updater, text):
+        await updater.failed(updater.new_agent_message([new_text_part('No luck')]))
+
+    async def cancel(self, context, event_queue):
+        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+
+
+def card(url, streaming):
+    return a2a.AgentCard(
+        name='Python agent',
+        description='Does as it is told',
+        version='1.2.3',
+        supported_interfaces=[
+            a2a.AgentInterface(url=url, protocol_binding='JSONRPC', protocol_version='1.0')
+        ],
+        capabilities=a2a.AgentCapabilities(streaming=streaming),
+        default_input_modes=['text/plain'],
+        default_output_modes=['text/plain', 'application/json'],
+        skills=[a2a.AgentSkill(id='obey', name='Obey', description='Obeys', tags=['test'])],
+    )
+
+
+def main():
+    listener = socket.create_server(('127.0.0.1', 0))
+    port = listener.getsockname()[1]
+    agent = card(f'http://127.0.0.1:{port}/rpc', 'no-streaming' not in sys.argv[1:])
+    handler = DefaultRequestHandler(Executor(), InMemoryTaskStore(), agent)
+    routes = create_agent_card_routes(agent) + create_jsonrpc_routes(handler, '/rpc')
+    print(port, flush=True)
+    config = uvicorn.Config(Starlette(routes=routes), log_level='warning')
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+if __name__ == '__main__':
+    main()
