@@ -152,6 +152,16 @@ fn explain(url: &Url, error: &legacy::Error) -> ClientError {
         let text = format!("TLS failed: {tls}");
         return unreachable(Unreachable::Tls, text).with_hint(tls_hint(tls, url));
     }
+    // Our dialler names what goes wrong before TLS, so the rest of an https connection is TLS: a
+    // server that speaks plain HTTP may also just hang up.
+    if error.is_connect() && url.scheme() == "https" {
+        let text = format!("TLS failed: {}", deepest(error));
+        let hint = format!(
+            "the agent may speak plain HTTP: try http://{}",
+            peer_of(url)
+        );
+        return unreachable(Unreachable::Tls, text).with_hint(hint);
+    }
     if error.is_connect() {
         return unreachable(Unreachable::Network, deepest(error));
     }

@@ -125,6 +125,12 @@ impl Gateway {
         &self.addresses
     }
 
+    /// Waits until the gateway cannot go on, because its store is beyond use. End the process then,
+    /// with an exit code that says so.
+    pub async fn broken(&self) {
+        self.engine.store_broken().await;
+    }
+
     /// Stops: no new connections, running requests and turns get `grace`, the store ends cleanly.
     pub async fn shutdown(self, grace: Duration) {
         self.stopping.cancel();

@@ -36,10 +36,15 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Takes the socket's place. Call once the store is locked: then a socket that lies there is a
-    /// dead gateway's and is replaced.
+    /// Takes the socket's place. A socket that nobody answers at is a dead gateway's and is
+    /// replaced; one that answers means that another gateway has this data directory.
     pub fn bind(data_dir: &Path) -> io::Result<Self> {
         let path = data_dir.join(SOCKET_NAME);
+        if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+            let text =
+                "another gateway runs there; stop it, or set NUNCIO_HOME to another directory";
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, text));
+        }
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

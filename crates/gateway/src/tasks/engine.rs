@@ -25,6 +25,8 @@ pub struct Engine {
     /// Fires when the gateway stops: turns still running then are cut off and recovered at the
     /// next start.
     pub(super) stopping: CancellationToken,
+    /// Fires when the store is beyond use: nothing may be acknowledged any more.
+    pub(super) broken: CancellationToken,
     /// Fires when no turn runs any more: streams of tasks that go on after a restart end then.
     pub(super) over: CancellationToken,
 }
@@ -40,6 +42,7 @@ impl Engine {
             lanes: Lanes::new(),
             turns: TaskTracker::new(),
             stopping: CancellationToken::new(),
+            broken: CancellationToken::new(),
             over: CancellationToken::new(),
         })
     }
@@ -129,6 +132,12 @@ impl Engine {
             .await
             .map_err(store_error)?;
         record.ok_or_else(|| A2aError::task_not_found(id))
+    }
+
+    /// Waits until the store is beyond use, as after a failed sync: whoever runs the gateway ends
+    /// the process, and the next start finds what was acknowledged.
+    pub async fn store_broken(&self) {
+        self.broken.cancelled().await;
     }
 
     /// Stops taking turns and waits for the running ones; those that are still running when

@@ -155,6 +155,11 @@ impl Engine {
                 Err(StoreError::Unavailable(error)) => {
                     tracing::error!(%error, task = %live.id, "store away; trying again");
                 }
+                Err(StoreError::Damaged(error)) => {
+                    tracing::error!(%error, task = %live.id, "the store is beyond use");
+                    self.broken.cancel();
+                    return Err(Stopped);
+                }
                 Err(error) => {
                     tracing::warn!(%error, task = %live.id, "change not taken");
                     return Err(Stopped);

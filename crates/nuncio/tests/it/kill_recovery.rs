@@ -51,7 +51,10 @@ struct Caller {
 impl Caller {
     fn new(url: &str) -> Self {
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { client, url: url.trim_end_matches('/').to_owned() }
+        Self {
+            client,
+            url: url.trim_end_matches('/').to_owned(),
+        }
     }
 
     /// The result of a call; `None` when the gateway is gone.
@@ -105,7 +108,10 @@ async fn nothing_acknowledged_is_lost_when_the_gateway_is_killed() {
     wait_until_settled(&caller).await;
     let mut states: BTreeMap<String, usize> = BTreeMap::new();
     for (id, (path, told)) in &acknowledged {
-        let task = caller.call(path, "GetTask", json!({"id": id})).await.expect("served");
+        let task = caller
+            .call(path, "GetTask", json!({"id": id}))
+            .await
+            .expect("served");
         let state = task["status"]["state"].as_str().expect("a state");
         *states.entry(state.to_owned()).or_default() += 1;
         if told["status"]["state"] == "TASK_STATE_COMPLETED" {
@@ -114,7 +120,10 @@ async fn nothing_acknowledged_is_lost_when_the_gateway_is_killed() {
         match state {
             "TASK_STATE_COMPLETED" => assert!(task["artifacts"][0].is_object(), "{task}"),
             "TASK_STATE_FAILED" => {
-                assert_eq!(task["status"]["message"]["metadata"]["reason"], "worker_lost", "{task}");
+                assert_eq!(
+                    task["status"]["message"]["metadata"]["reason"], "worker_lost",
+                    "{task}"
+                );
             }
             "TASK_STATE_INPUT_REQUIRED" => answer(&caller, path, id).await,
             _ => panic!("stuck: {task}"),
@@ -134,7 +143,9 @@ async fn acknowledge_then_kill(served: crate::program::Served) -> Acknowledged {
             for number in (first..).step_by(CALLERS) {
                 let (path, text, waits) = work(number);
                 let params = send_params(number, &text, waits);
-                let Some(result) = caller.call(path, "SendMessage", params).await else { return };
+                let Some(result) = caller.call(path, "SendMessage", params).await else {
+                    return;
+                };
                 if tell.send((path, result["task"].clone())).is_err() {
                     return;
                 }
@@ -174,7 +185,10 @@ async fn wait_until_settled(caller: &Caller) {
             ("/agents/worker", "TASK_STATE_SUBMITTED"),
             ("/agents/echo", "TASK_STATE_WORKING"),
         ] {
-            let page = caller.call(path, "ListTasks", json!({"status": state})).await.expect("served");
+            let page = caller
+                .call(path, "ListTasks", json!({"status": state}))
+                .await
+                .expect("served");
             open += page["totalSize"].as_u64().expect("a number");
         }
         if open == 0 {
@@ -187,6 +201,12 @@ async fn wait_until_settled(caller: &Caller) {
 
 async fn answer(caller: &Caller, path: &str, id: &str) {
     let params = json!({"message": {"messageId": "a", "taskId": id, "role": "ROLE_USER", "parts": [{"text": "that"}]}});
-    let result = caller.call(path, "SendMessage", params).await.expect("served");
-    assert_eq!(result["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{result}");
+    let result = caller
+        .call(path, "SendMessage", params)
+        .await
+        .expect("served");
+    assert_eq!(
+        result["task"]["status"]["state"], "TASK_STATE_COMPLETED",
+        "{result}"
+    );
 }

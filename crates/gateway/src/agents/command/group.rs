@@ -201,7 +201,7 @@ mod tests {
     #[tokio::test]
     async fn a_polite_program_may_clean_up() {
         let (mut group, mut child) =
-            started("trap 'exit 7' TERM; sleep 1000 & echo ready; wait").await;
+            started("trap 'exit 7' TERM; sh -c 'echo ready; exec sleep 1000' & wait").await;
         group.stop(&mut child, Duration::from_secs(60)).await;
         assert_eq!(child.wait().await.unwrap().code(), Some(7));
     }

@@ -76,8 +76,13 @@ pub(crate) async fn run(args: ServeArgs) -> ExitCode {
         Err(message) => return output::failure(&message),
     };
     output::write_stdout(&banner::banner(&loaded, gateway.addresses()));
-    signals.next().await;
-    stop(gateway, &loaded, &mut signals).await
+    tokio::select! {
+        () = signals.next() => stop(gateway, &loaded, &mut signals).await,
+        () = gateway.broken() => output::failure(
+            "the store cannot be used any more, see the log; what was acknowledged is kept, and the \
+             next start goes on from there",
+        ),
+    }
 }
 
 /// Makes the data directory and starts the gateway.
