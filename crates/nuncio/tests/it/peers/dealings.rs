@@ -10,6 +10,9 @@ use super::caller::Caller;
 #[derive(Clone, Copy)]
 pub(super) struct Agent {
     pub(super) name: &'static str,
+    /// The versions on its card, in order.
+    pub(super) versions: &'static [&'static str],
+    /// The one it is called in.
     pub(super) version: &'static str,
     pub(super) streams: bool,
 }
@@ -30,14 +33,17 @@ pub(super) fn judge(caller: &Caller, agent: &Agent, url: &str) {
 }
 
 fn card(caller: &Caller, agent: &Agent, url: &str) {
-    let interface = json!([{
-        "url": format!("{url}/rpc"),
-        "protocolBinding": "JSONRPC",
-        "protocolVersion": agent.version,
-    }]);
+    let interface = |version: &&str| {
+        json!({
+            "url": format!("{url}/rpc"),
+            "protocolBinding": "JSONRPC",
+            "protocolVersion": version,
+        })
+    };
+    let interfaces: Vec<Value> = agent.versions.iter().map(interface).collect();
     let card = caller.json(&["card", "get"]);
     assert_eq!(card["name"], agent.name, "{card}");
-    assert_eq!(card["supportedInterfaces"], interface, "{card}");
+    assert_eq!(card["supportedInterfaces"], json!(interfaces), "{card}");
     assert_eq!(
         card["capabilities"]["streaming"].as_bool().unwrap_or(false),
         agent.streams
@@ -360,8 +366,8 @@ fn refused(caller: &Caller, agent: &Agent) {
     let id = done["task"]["id"].as_str().expect("an id");
     let (code, error) = caller.error(&["send", "--task-id", id, "more"]);
     // The Python SDK 0.3 takes the id of an ended task as a bad parameter.
-    let expected = match agent.version {
-        "0.3" => ("InvalidParamsError", -32602),
+    let expected = match agent.versions {
+        ["0.3"] => ("InvalidParamsError", -32602),
         _ => ("UnsupportedOperationError", -32004),
     };
     assert_eq!(

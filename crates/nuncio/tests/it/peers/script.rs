@@ -19,6 +19,10 @@ pub(super) enum Script {
 
 impl Script {
     /// The command that runs it, or nothing where no SDKs were set up.
+    #[expect(
+        clippy::print_stdout,
+        reason = "a test that passes over something says so"
+    )]
     pub(super) fn command(self) -> Option<Command> {
         let Some(sdks) = std::env::var_os(PLACE).map(PathBuf::from) else {
             println!("passed over: {PLACE} is not set; run `cargo xtask test peers`");

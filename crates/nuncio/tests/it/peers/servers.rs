@@ -7,27 +7,33 @@ use super::server::Server;
 
 const PYTHON_1: Agent = Agent {
     name: "Python agent",
+    versions: &["1.0"],
     version: "1.0",
     streams: true,
 };
+const PYTHON_BOTH: Agent = Agent {
+    versions: &["1.0", "0.3"],
+    ..PYTHON_1
+};
 const PYTHON_0_3: Agent = Agent {
-    name: "Python agent",
+    versions: &["0.3"],
     version: "0.3",
-    streams: true,
+    ..PYTHON_1
 };
 const JAVASCRIPT_1: Agent = Agent {
     name: "JavaScript agent",
-    version: "1.0",
-    streams: true,
+    ..PYTHON_1
 };
 
 fn deal(script: Script, agent: Agent) {
-    let arguments: &[&str] = if agent.streams {
-        &[]
-    } else {
-        &["no-streaming"]
-    };
-    let Some(server) = Server::start(script, arguments) else {
+    let mut arguments = Vec::new();
+    if agent.versions.len() > 1 {
+        arguments.push("both");
+    }
+    if !agent.streams {
+        arguments.push("no-streaming");
+    }
+    let Some(server) = Server::start(script, &arguments) else {
         return;
     };
     // Versions below 1.0 are spoken only when asked for.
@@ -49,6 +55,20 @@ fn python_1_that_does_not_stream() {
             ..PYTHON_1
         },
     );
+}
+
+#[test]
+fn python_of_both_versions_in_the_newer_one() {
+    deal(Script::Python1("server_1.py"), PYTHON_BOTH);
+}
+
+#[test]
+fn python_of_both_versions_in_the_older_one() {
+    let agent = Agent {
+        version: "0.3",
+        ..PYTHON_BOTH
+    };
+    deal(Script::Python1("server_1.py"), agent);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // An agent with the official JavaScript SDK 1.x; prints its port, and runs until it is killed. It
-// behaves as `../python/server_1.py` does, and takes the same argument.
+// behaves as `../python/server_1.py` does, and takes the argument `no-streaming`.
 
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';

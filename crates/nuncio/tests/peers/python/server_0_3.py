@@ -1,6 +1,6 @@
 """An agent with the official Python SDK 0.3; prints its port, and runs until it is killed.
 
-It behaves as `server_1.py` does, and takes the same argument.
+It behaves as `server_1.py` does, and takes the argument `no-streaming`.
 """
 
 import asyncio

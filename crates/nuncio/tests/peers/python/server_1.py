@@ -1,8 +1,9 @@
 """An agent with the official Python SDK 1.x; prints its port, and runs until it is killed.
 
-With `no-streaming` as argument its card says that it cannot stream. The first text of a task says
-what it does: `report`, `ask`, `direct`, `gate` (until another task says `open`), `wait` (until it
-is cancelled), `fail`, `parts` (gives back what it was sent).
+With `no-streaming` as argument its card says that it cannot stream; with `both` it speaks 0.3 too,
+by the compatibility of the SDK. The first text of a task says what it does: `report`, `ask`,
+`direct`, `gate` (until another task says `open`), `wait` (until it is cancelled), `fail`, `parts`
+(gives back what it was sent).
 """
 
 import asyncio
@@ -95,13 +96,14 @@ class Executor(AgentExecutor):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
-def card(url, streaming):
+def card(url, streaming, versions):
     return a2a.AgentCard(
         name='Python agent',
         description='Does as it is told',
         version='1.2.3',
         supported_interfaces=[
-            a2a.AgentInterface(url=url, protocol_binding='JSONRPC', protocol_version='1.0')
+            a2a.AgentInterface(url=url, protocol_binding='JSONRPC', protocol_version=version)
+            for version in versions
         ],
         capabilities=a2a.AgentCapabilities(streaming=streaming),
         default_input_modes=['text/plain'],
@@ -113,9 +115,13 @@ def card(url, streaming):
 def main():
     listener = socket.create_server(('127.0.0.1', 0))
     port = listener.getsockname()[1]
-    agent = card(f'http://127.0.0.1:{port}/rpc', 'no-streaming' not in sys.argv[1:])
+    both = 'both' in sys.argv[1:]
+    versions = ['1.0', '0.3'] if both else ['1.0']
+    agent = card(f'http://127.0.0.1:{port}/rpc', 'no-streaming' not in sys.argv[1:], versions)
     handler = DefaultRequestHandler(Executor(), InMemoryTaskStore(), agent)
-    routes = create_agent_card_routes(agent) + create_jsonrpc_routes(handler, '/rpc')
+    routes = create_agent_card_routes(agent) + create_jsonrpc_routes(
+        handler, '/rpc', enable_v0_3_compat=both
+    )
     print(port, flush=True)
     config = uvicorn.Config(Starlette(routes=routes), log_level='warning')
     uvicorn.Server(config).run(sockets=[listener])
