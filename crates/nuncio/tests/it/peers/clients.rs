@@ -11,9 +11,7 @@ const MERGED_CARD: &str = "[compat]\nmerged_card = true\n";
 
 /// One conversation: who has it, over which store, with which addition to the configuration.
 fn converse(script: Script, arguments: &[&str], generation: Generation, store: &str, more: &str) {
-    let Some(mut command) = script.command() else {
-        return;
-    };
+    let mut command = script.command();
     let place = Place::new();
     let served = serve(&place, store, more);
     let outcomes = Outcomes::of(command.arg(&served.url).args(arguments));

@@ -12,9 +12,9 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts the script and waits until it prints its port; nothing where no SDKs were set up.
-    pub(super) fn start(script: Script, arguments: &[&str]) -> Option<Server> {
-        let mut command = script.command()?;
+    /// Starts the script and waits until it prints its port.
+    pub(super) fn start(script: Script, arguments: &[&str]) -> Server {
+        let mut command = script.command();
         let mut child = command
             .args(arguments)
             .stdout(Stdio::piped())
@@ -30,7 +30,7 @@ impl Server {
             panic!("{command:?} printed no port but `{first}`");
         };
         let url = format!("http://127.0.0.1:{port}");
-        Some(Server { url, child })
+        Server { url, child }
     }
 }
 
