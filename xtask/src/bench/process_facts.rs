@@ -1,27 +1,38 @@
-//! What the system knows of a server's process: CPU time, memory, open files. Reads `/proc`, so it
-//! works on Linux alone.
+//! What the system knows of a server's process: CPU time, memory, open files. Reads `/proc` and
+//! the process' CPU clock, so it works on Linux alone.
+
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 
-/// Clock ticks per second in `/proc/PID/stat`: fixed at 100 for programs on Linux.
-const TICKS_PER_SECOND: f64 = 100.0;
+/// The clock that runs while a process works, on any of its threads, in user mode or in the kernel.
+/// It stands still while the process waits, also for a core that another process has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CpuClock(ClockId);
 
-/// CPU time that a process has used since it began, all threads, in microseconds.
-///
-/// # Errors
-/// When there is no such process.
-pub(super) fn cpu_microseconds(process: u32) -> Result<f64> {
-    let stat = read(process, "stat")?;
-    let ticks = cpu_ticks(&stat).context("/proc/PID/stat has another form")?;
-    Ok(ticks as f64 * 1e6 / TICKS_PER_SECOND)
-}
+impl CpuClock {
+    /// The clock of a process.
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub(super) fn of(process: u32) -> Result<Self> {
+        let process = Pid::from_raw(i32::try_from(process).context("no such process id")?);
+        let clock = clock_getcpuclockid(process);
+        Ok(Self(clock.with_context(|| {
+            format!("process {process} has no CPU clock")
+        })?))
+    }
 
-/// Fields 14 and 15: time in user mode and in the kernel. The name (field 2) may hold anything.
-fn cpu_ticks(stat: &str) -> Option<u64> {
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let kernel: u64 = fields.next()?.parse().ok()?;
-    Some(user + kernel)
+    /// CPU time used since the process began.
+    ///
+    /// # Errors
+    /// When the process has ended.
+    pub(super) fn now(self) -> Result<Duration> {
+        let time = clock_gettime(self.0).context("the server has ended")?;
+        Ok(Duration::from(time))
+    }
 }
 
 /// Resident memory of a process in KiB.
@@ -61,9 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_past_a_name_with_blanks() {
-        let stat = "7 (a b) c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 5 1 1";
-        assert_eq!(cpu_ticks(stat), Some(300));
+    fn memory_is_found_among_the_fields() {
         assert_eq!(resident("Name:\ta\nVmRSS:\t    5120 kB\n"), Some(5120));
     }
 
@@ -72,6 +81,8 @@ mod tests {
         let this = std::process::id();
         assert!(memory_kib(this).unwrap() > 100);
         assert!(open_files(this).unwrap() >= 3);
-        assert!(cpu_microseconds(this).is_ok());
+        let clock = CpuClock::of(this).unwrap();
+        let (first, second) = (clock.now().unwrap(), clock.now().unwrap());
+        assert!(second > first && first > Duration::ZERO);
     }
 }

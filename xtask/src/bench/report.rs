@@ -128,7 +128,7 @@ impl Findings {
             return String::new();
         }
         let mut text = String::from(
-            "| server | tasks stored | requests/s | p99.99 ms | longest ms in the quietest round | longest ms that recurs | bytes per task |\n\
+            "| server | tasks stored | requests/s | p99.99 ms | longest ms in the quietest round | longest work ms | bytes per task |\n\
              |---|---:|---:|---:|---:|---:|---:|\n",
         );
         for (server, rounds) in &self.growth {
@@ -143,7 +143,7 @@ impl Findings {
                 format!("{:.0}", of(|it| it.outcome.rate())),
                 format!("{:.2}", of(|it| it.outcome.latency.p9999 / 1e3)),
                 format!("{:.2}", quietest(rounds)),
-                format!("{:.2}", recurring(rounds)),
+                format!("{:.2}", of(|it| it.outcome.longest_work / 1e3)),
                 format!("{bytes:.0}"),
             ];
             line(&mut text, &row);
@@ -189,10 +189,9 @@ impl Findings {
         let durable = self.median("send-64", Server::Sqlite, Outcome::rate);
         let streams = self.median("stream-16", Server::Memory, Outcome::rate);
         let first = self.median("stream-1", Server::Memory, |it| it.first_event.p50);
-        let pause = self
-            .growth
-            .get(&Server::Memory)
-            .map(|rounds| recurring(rounds));
+        let work = |it: &Growth| it.outcome.longest_work / 1e3;
+        let pause = self.growth.get(&Server::Memory);
+        let pause = pause.map(|rounds| median(rounds.iter().map(work).collect()));
         let mut marks: Vec<Mark> = [
             Mark::at_most("memory SendMessage: CPU x floor", cpu, 2.0, ""),
             Mark::at_least(
@@ -204,7 +203,7 @@ impl Findings {
             Mark::at_least("three-event streams", streams, 20_000.0, "/s"),
             Mark::at_most("first event, p50", first, 150.0, " µs"),
             Mark::at_most(
-                "longest recurring pause while the store grows",
+                "longest pause of the server's own while the store grows",
                 pause,
                 5.0,
                 " ms",
@@ -275,32 +274,6 @@ fn quietest(rounds: &[Growth]) -> f64 {
     longest.min_by(f64::total_cmp).unwrap_or_default()
 }
 
-/// The longest latency, in milliseconds, that every round showed at the same fill of the store, one
-/// slice more or less. A pause of the server's own making comes back there; one that the machine
-/// made does not.
-fn recurring(rounds: &[Growth]) -> f64 {
-    let slices = rounds
-        .iter()
-        .map(|it| it.outcome.slices.len())
-        .min()
-        .unwrap_or_default();
-    let around = |growth: &Growth, slice: usize| {
-        let (first, end) = (slice.saturating_sub(1), (slice + 2).min(slices));
-        growth.outcome.slices[first..end]
-            .iter()
-            .copied()
-            .fold(0.0, f64::max)
-    };
-    let in_every_round = |slice| {
-        rounds
-            .iter()
-            .map(|growth| around(growth, slice))
-            .min_by(f64::total_cmp)
-            .unwrap_or_default()
-    };
-    (0..slices).map(in_every_round).fold(0.0, f64::max) / 1e3
-}
-
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -358,24 +331,6 @@ mod tests {
             !text.contains("first event, p50"),
             "a case that was not run has no mark"
         );
-    }
-
-    #[test]
-    fn a_pause_recurs_where_every_round_has_it() {
-        let growth = |slices: [f64; 6]| Growth {
-            outcome: Outcome {
-                slices: slices.to_vec(),
-                ..outcome(1.0, 1.0)
-            },
-            before_kib: 0,
-            after_kib: 0,
-        };
-        let noisy = growth([9000.0, 100.0, 100.0, 100.0, 7000.0, 100.0]);
-        let other = growth([100.0, 100.0, 100.0, 6000.0, 100.0, 100.0]);
-        assert_eq!(recurring(&[noisy, other]), 6.0);
-        let noisy = growth([9000.0, 100.0, 100.0, 100.0, 100.0, 100.0]);
-        let other = growth([100.0, 100.0, 100.0, 6000.0, 100.0, 100.0]);
-        assert_eq!(recurring(&[noisy, other]), 0.1);
     }
 
     #[test]

@@ -57,15 +57,15 @@ impl Held {
 /// Opens streams and drops them, and compares what the server holds before and after.
 pub(super) async fn open_and_drop(plan: &Plan) -> Result<Outcome> {
     let request = requests_of(plan).await?.remove(0);
-    let shared = Shared::new(SETTLING_STREAMS + plan.requests);
+    let shared = Shared::new(plan, SETTLING_STREAMS + plan.requests)?;
     drop_waves(plan, &request, &shared, SETTLING_STREAMS).await?;
     let before = Held::of(plan.process).await?;
     *shared.latency.borrow_mut() = Histogram::default();
-    let cpu = process_facts::cpu_microseconds(plan.process)?;
+    let cpu = shared.clock.now()?;
     let started = Instant::now();
     let peak_kib = drop_waves(plan, &request, &shared, plan.requests).await?;
     let took = started.elapsed();
-    let cpu = process_facts::cpu_microseconds(plan.process)? - cpu;
+    let cpu = shared.clock.now()? - cpu;
     let dropped = Dropped {
         before,
         peak_kib,

@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::task::{JoinSet, LocalSet};
 
 use super::latency::{Histogram, Quantiles};
-use super::process_facts;
+use super::process_facts::CpuClock;
 pub use drop_streams::{Dropped, Held};
 use request::{Request, Target};
 use response::Reader;
@@ -28,8 +28,9 @@ use response::Reader;
 const WARM_UP: Duration = Duration::from_millis(500);
 /// Tasks that `get` asks for in turn: fewer than any store keeps.
 const TASKS_TO_GET: usize = 256;
-/// Parts of a counted run whose longest latencies are kept: at 500,000 requests a part is 1,000.
-pub const SLICES: u64 = 500;
+/// In a counted run the server's CPU clock is read after this many answers: as many as can be on
+/// their way at once, so that a look costs little and a pause still stands out.
+const ANSWERS_PER_LOOK: u64 = 16;
 /// What the connections do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -80,8 +81,9 @@ pub struct Outcome {
     pub first_event: Quantiles,
     /// Events per stream.
     pub events: f64,
-    /// The longest latency in each of [`SLICES`] equal parts of a counted run, in microseconds.
-    pub slices: Vec<f64>,
+    /// Most CPU time that the server spent between two looks at its clock, in microseconds, in a
+    /// counted run: a pause of the server's own making, whatever else the machine does.
+    pub longest_work: f64,
     /// What the server held around the streams of `drop` and `subscribe`.
     pub dropped: Option<Dropped>,
 }
@@ -119,41 +121,50 @@ struct Shared {
     events: Cell<u64>,
     latency: RefCell<Histogram>,
     first_event: RefCell<Histogram>,
-    /// Number of requests in a slice, and the longest latency of each slice in nanoseconds.
-    per_slice: u64,
-    slices: RefCell<Vec<u64>>,
+    clock: CpuClock,
+    /// CPU time of the server at the last look, and most between two looks.
+    looked: Cell<Duration>,
+    longest_work: Cell<Duration>,
 }
 
 impl Shared {
-    fn new(requests: u64) -> Rc<Self> {
-        Rc::new(Self {
+    fn new(plan: &Plan, requests: u64) -> Result<Rc<Self>> {
+        let clock = CpuClock::of(plan.process)?;
+        Ok(Rc::new(Self {
+            clock,
+            looked: Cell::new(clock.now()?),
+            longest_work: Cell::default(),
             next_id: Cell::new(request::first_id()),
             left: Cell::new(if requests == 0 { u64::MAX } else { requests }),
             measuring: Cell::new(requests > 0),
             events: Cell::new(0),
             latency: RefCell::default(),
             first_event: RefCell::default(),
-            per_slice: requests.div_ceil(SLICES).max(1),
-            slices: RefCell::new(if requests == 0 {
-                Vec::new()
-            } else {
-                vec![0; SLICES as usize]
-            }),
-        })
+        }))
     }
 
     fn record(&self, latency: Duration, first_event: Duration, events: u64) {
-        let nanoseconds = latency.as_nanos() as u64;
         let mut latencies = self.latency.borrow_mut();
-        let slice = (latencies.total() / self.per_slice) as usize;
-        latencies.record(nanoseconds);
+        latencies.record(latency.as_nanos() as u64);
         self.first_event
             .borrow_mut()
             .record(first_event.as_nanos() as u64);
         self.events.set(self.events.get() + events);
-        if let Some(longest) = self.slices.borrow_mut().get_mut(slice) {
-            *longest = nanoseconds.max(*longest);
+    }
+
+    /// Looks at the server's clock now and then.
+    fn look(&self) -> Result<()> {
+        if self
+            .latency
+            .borrow()
+            .total()
+            .is_multiple_of(ANSWERS_PER_LOOK)
+        {
+            let now = self.clock.now()?;
+            let work = now.saturating_sub(self.looked.replace(now));
+            self.longest_work.set(self.longest_work.get().max(work));
         }
+        Ok(())
     }
 
     /// The id of the next request, or none when the run is over.
@@ -166,30 +177,30 @@ impl Shared {
 
 async fn closed_loop(plan: &Plan) -> Result<Outcome> {
     let requests = requests_of(plan).await?;
-    let shared = Shared::new(plan.requests);
-    let cpu = process_facts::cpu_microseconds(plan.process)?;
-    let started = Instant::now();
+    let shared = Shared::new(plan, plan.requests)?;
+    let (cpu, started) = (shared.clock.now()?, Instant::now());
     let mut connections = JoinSet::new();
     for number in 0..plan.connections {
         let mut requests = requests.clone();
         let first = number % requests.len();
         requests.rotate_left(first);
         let stream = connect(plan.address).await?;
-        connections.spawn_local(ask_again_and_again(stream, requests, Rc::clone(&shared)));
+        connections.spawn_local(ask_again_and_again(
+            stream,
+            requests,
+            Rc::clone(&shared),
+            plan.requests > 0,
+        ));
     }
-    let (cpu, started) = if plan.requests == 0 {
-        let ended = window(plan, &shared, &mut connections).await?;
-        (ended.0, ended.1)
+    let (cpu, took) = if plan.requests == 0 {
+        window(plan, &shared, &mut connections).await?
     } else {
         all_end(&mut connections).await?;
-        (
-            process_facts::cpu_microseconds(plan.process)? - cpu,
-            started.elapsed(),
-        )
+        (shared.clock.now()? - cpu, started.elapsed())
     };
     shared.left.set(0);
     all_end(&mut connections).await?;
-    Ok(outcome(&shared, cpu, started))
+    Ok(outcome(&shared, cpu, took))
 }
 
 /// Warms up, then measures for the plan's time: CPU time of the server and length of the window.
@@ -197,7 +208,7 @@ async fn window(
     plan: &Plan,
     shared: &Shared,
     connections: &mut JoinSet<Result<()>>,
-) -> Result<(f64, Duration)> {
+) -> Result<(Duration, Duration)> {
     let mut wait = async |duration| {
         tokio::select! {
             () = tokio::time::sleep(duration) => Ok(()),
@@ -208,16 +219,16 @@ async fn window(
         }
     };
     wait(WARM_UP).await?;
-    let cpu = process_facts::cpu_microseconds(plan.process)?;
+    let cpu = shared.clock.now()?;
     let started = Instant::now();
     shared.measuring.set(true);
     wait(Duration::from_secs_f64(plan.seconds)).await?;
     shared.measuring.set(false);
     let took = started.elapsed();
-    Ok((process_facts::cpu_microseconds(plan.process)? - cpu, took))
+    Ok((shared.clock.now()? - cpu, took))
 }
 
-fn outcome(shared: &Shared, cpu: f64, took: Duration) -> Outcome {
+fn outcome(shared: &Shared, cpu: Duration, took: Duration) -> Outcome {
     let latency = shared.latency.borrow();
     let requests = latency.total();
     let each = |total: f64| {
@@ -230,16 +241,11 @@ fn outcome(shared: &Shared, cpu: f64, took: Duration) -> Outcome {
     Outcome {
         requests,
         seconds: took.as_secs_f64(),
-        cpu: each(cpu),
+        cpu: each(cpu.as_secs_f64() * 1e6),
         latency: latency.quantiles(),
         first_event: shared.first_event.borrow().quantiles(),
         events: each(shared.events.get() as f64),
-        slices: shared
-            .slices
-            .borrow()
-            .iter()
-            .map(|it| *it as f64 / 1e3)
-            .collect(),
+        longest_work: shared.longest_work.get().as_secs_f64() * 1e6,
         dropped: None,
     }
 }
@@ -294,6 +300,7 @@ async fn ask_again_and_again(
     mut stream: TcpStream,
     mut requests: Vec<Request>,
     shared: Rc<Shared>,
+    looks: bool,
 ) -> Result<()> {
     let mut reader = Reader::new();
     let kinds = requests.len();
@@ -307,6 +314,9 @@ async fn ask_again_and_again(
         if shared.measuring.get() {
             let first = answer.first_byte - sent;
             shared.record(sent.elapsed(), first, response::events(answer.body));
+            if looks {
+                shared.look()?;
+            }
         }
     }
     Ok(())
