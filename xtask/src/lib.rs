@@ -5,6 +5,7 @@
 // A task speaks to the developer at the terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod acts;
 pub mod bench;
 pub mod docs;
 pub mod process;

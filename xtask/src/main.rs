@@ -6,7 +6,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{bench, docs, suites, tidy};
+use xtask::{acts, bench, docs, suites, tidy};
 
 const HELP: &str = "\
 nuncio's own tasks
@@ -18,6 +18,7 @@ Tasks:
   docs [--check]    writes the reference that comes from the code, or compares it
   tidy              checks the rules of the repository
   bench             measures nuncio beside a bare floor server
+  acts              runs the conformance suite ACTS from a folder against nuncio
 
 `cargo xtask <TASK> --help` tells more about a task.
 ";
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         "docs" => docs::main(&arguments),
         "tidy" => tidy::main(&arguments),
         "bench" => bench::main(&arguments),
+        "acts" => acts::main(&arguments),
         "--help" | "-h" | "help" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;
