@@ -65,7 +65,7 @@ json_object!(Members {
     raw: "raw",
     url: "url",
     data: "data",
-    file: "file",
+    file: "file" | "fileUrl" | "file_url",
     filename: "filename" | "name",
     media_type: "mediaType" | "media_type" | "mimeType" | "mime_type",
     metadata: "metadata",
@@ -210,5 +210,18 @@ fn take_labels(part: &mut Part) {
             *label = stored;
             part.metadata = metadata.without_member(key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_by_address_is_read_under_its_earlier_name() {
+        let json = r#"{"fileUrl": {"url": "https://h/f.pdf", "name": "f.pdf", "mediaType": "application/pdf"}}"#;
+        let part: Part = serde_json::from_str::<AnyPart>(json).unwrap().into();
+        assert_eq!(part.content, PartContent::Url("https://h/f.pdf".to_owned()));
+        assert_eq!(part.filename.as_deref(), Some("f.pdf"));
     }
 }
