@@ -66,19 +66,19 @@ pub struct Failure {
 /// Why a test goes no further.
 #[derive(Debug)]
 enum Stop {
-    Fail(Failure),
-    Error(Failure),
+    Fail(Box<Failure>),
+    Error(Box<Failure>),
 }
 
 impl From<Mismatch> for Stop {
     fn from(mismatch: Mismatch) -> Self {
-        Self::Fail(Failure {
+        Self::Fail(Box::new(Failure {
             message: mismatch.message,
             path: mismatch.path,
             expected: mismatch.expected,
             actual: mismatch.actual,
             step: None,
-        })
+        }))
     }
 }
 
@@ -94,18 +94,18 @@ impl From<Trouble> for Stop {
 impl Stop {
     fn fail(message: impl Into<String>) -> Self {
         let message = message.into();
-        Self::Fail(Failure {
+        Self::Fail(Box::new(Failure {
             message,
             ..Failure::default()
-        })
+        }))
     }
 
     fn error(message: impl Into<String>) -> Self {
         let message = message.into();
-        Self::Error(Failure {
+        Self::Error(Box::new(Failure {
             message,
             ..Failure::default()
-        })
+        }))
     }
 
     fn in_step(mut self, id: &str) -> Self {
@@ -158,8 +158,8 @@ impl Bench<'_> {
             Some(verdict) => verdict,
             None => match self.play(test, &mut steps).await {
                 Ok(()) => Verdict::Pass,
-                Err(Stop::Fail(failure)) => Verdict::Fail(failure),
-                Err(Stop::Error(failure)) => Verdict::Error(failure),
+                Err(Stop::Fail(failure)) => Verdict::Fail(*failure),
+                Err(Stop::Error(failure)) => Verdict::Error(*failure),
             },
         };
         Outcome {
@@ -216,10 +216,9 @@ impl<'b> Scene<'b> {
         if let Some(pattern) = &mut wanted.matches {
             *pattern = self.fill(pattern)?;
         }
-        for collection in [&mut wanted.any, &mut wanted.all, &mut wanted.none] {
-            if let Some(collection) = collection {
-                collection.matches = self.fill(&collection.matches)?;
-            }
+        let collections = [&mut wanted.any, &mut wanted.all, &mut wanted.none];
+        for collection in collections.into_iter().flatten() {
+            collection.matches = self.fill(&collection.matches)?;
         }
         Ok(assertion::check(&wanted, &source)?)
     }
