@@ -9,11 +9,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
+use crate::allowed_address::AllowedAddress;
+
 /// The rule about addresses for one client.
 #[derive(Clone, Debug, Default)]
 pub struct AddressPolicy {
     private_allowed: bool,
     exceptions: BTreeSet<(String, u16)>,
+    allowed: Vec<AllowedAddress>,
 }
 
 impl AddressPolicy {
@@ -28,7 +31,7 @@ impl AddressPolicy {
     pub fn allow_private() -> Self {
         Self {
             private_allowed: true,
-            exceptions: BTreeSet::new(),
+            ..Self::default()
         }
     }
 
@@ -39,7 +42,31 @@ impl AddressPolicy {
         }
     }
 
-    /// Checks what stands in the URL: scheme, user info, a literal address.
+    /// Allows every address of this exception, inner ones too.
+    pub fn allow_address(&mut self, allowed: AllowedAddress) {
+        self.allowed.push(allowed);
+    }
+
+    /// Whether the operator named the host of this URL: by its name, or by an address that stands in
+    /// the URL itself.
+    #[must_use]
+    pub fn is_allowed_by_name(&self, url: &Url) -> bool {
+        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
+            return false;
+        };
+        let (name, ip) = match host {
+            Host::Ipv4(ip) => (ip.to_string(), Some(ip.into())),
+            Host::Ipv6(ip) => (format!("[{ip}]"), Some(ip.into())),
+            Host::Domain(name) if is_loopback_name(name) => {
+                (normal_host(name), Some(Ipv4Addr::LOCALHOST.into()))
+            }
+            Host::Domain(name) => (normal_host(name), None),
+        };
+        self.exceptions.contains(&(name.clone(), port))
+            || self.allowed.iter().any(|a| a.covers(&name, port, ip))
+    }
+
+    /// Checks what stands in the URL: scheme, user info, a literal address, the name of loopback.
     ///
     /// # Errors
     /// Says why the URL may not be called.
@@ -60,6 +87,10 @@ impl AddressPolicy {
         match host {
             Host::Ipv4(ip) => self.check_address(&ip.to_string(), port, ip.into()),
             Host::Ipv6(ip) => self.check_address(&format!("[{ip}]"), port, ip.into()),
+            // Its address is known before it is looked up (RFC 6761 section 6.3).
+            Host::Domain(name) if is_loopback_name(name) => {
+                self.check_address(name, port, Ipv4Addr::LOCALHOST.into())
+            }
             Host::Domain(_) => Ok(()),
         }
     }
@@ -69,7 +100,11 @@ impl AddressPolicy {
     /// # Errors
     /// Names the kind of address that is refused.
     pub fn check_address(&self, host: &str, port: u16, ip: IpAddr) -> Result<(), AddressRefused> {
-        if self.private_allowed || self.exceptions.contains(&(normal_host(host), port)) {
+        let name = normal_host(host);
+        if self.private_allowed
+            || self.allowed.iter().any(|a| a.covers(&name, port, Some(ip)))
+            || self.exceptions.contains(&(name, port))
+        {
             return Ok(());
         }
         match special_use(ip) {
@@ -85,6 +120,11 @@ impl AddressPolicy {
 /// One spelling per host: the root dot and the letters' case do not count.
 fn normal_host(host: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
+}
+
+fn is_loopback_name(host: &str) -> bool {
+    let name = normal_host(host);
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Scheme, host and port; never user info, path or query.
@@ -230,6 +270,21 @@ fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_loopback_are_refused_before_they_are_looked_up() {
+        for url in [
+            "http://localhost/",
+            "http://localhost./",
+            "http://LOCALHOST/",
+            "http://%6c%6fcalhost/",
+            "http://local\u{ad}host/",
+            "http://a.localhost:1/",
+        ] {
+            assert!(check(url).unwrap_err().contains("a loopback"), "{url}");
+        }
+        assert!(check("http://localhost.example.com/").is_ok());
+    }
 
     fn check(url: &str) -> Result<(), String> {
         let url = Url::parse(url).map_err(|error| error.to_string())?;

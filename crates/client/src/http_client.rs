@@ -51,6 +51,28 @@ impl HttpClient {
     pub async fn send(
         &self,
         url: &Url,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, ClientError> {
+        let method = request.method().clone();
+        let started = std::time::Instant::now();
+        let answer = self.send_quietly(url, request).await;
+        let elapsed = started.elapsed();
+        match &answer {
+            Ok(response) => {
+                let status = response.status().as_u16();
+                tracing::debug!(%method, peer = %peer_of(url), path = url.path(), status, ?elapsed, "answered");
+            }
+            Err(error) => {
+                tracing::debug!(%method, peer = %peer_of(url), path = url.path(), %error, ?elapsed, "failed");
+            }
+        }
+        answer
+    }
+
+    /// The same without a word in the log: where the path itself may be a secret.
+    pub(crate) async fn send_quietly(
+        &self,
+        url: &Url,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, ClientError> {
         self.policy.check_url(url).map_err(|refused| {
@@ -64,22 +86,8 @@ impl HttpClient {
         headers
             .entry(USER_AGENT)
             .or_insert(HeaderValue::from_static(OWN_USER_AGENT));
-        let method = request.method().clone();
-        let started = std::time::Instant::now();
         let answer = self.inner.request(request).await;
-        let elapsed = started.elapsed();
-        match answer {
-            Ok(response) => {
-                let status = response.status().as_u16();
-                tracing::debug!(%method, peer = %peer_of(url), path = url.path(), status, ?elapsed, "answered");
-                Ok(response)
-            }
-            Err(error) => {
-                let error = explain(url, &error);
-                tracing::debug!(%method, peer = %peer_of(url), path = url.path(), %error, ?elapsed, "failed");
-                Err(error)
-            }
-        }
+        answer.map_err(|error| explain(url, &error))
     }
 }
 

@@ -4,6 +4,7 @@
 //! a call: [`discover`], [`choose_binding`], [`Client`], then [`Follow`] to wait for a task.
 
 pub mod address_guard;
+mod allowed_address;
 mod bindings;
 pub mod choose_binding;
 mod client;
@@ -21,8 +22,10 @@ mod retry;
 mod secret;
 mod stream;
 mod task_view;
+pub mod webhook;
 
 pub use address_guard::AddressPolicy;
+pub use allowed_address::{AllowedAddress, AllowedAddressError};
 pub use choose_binding::{Binding, Endpoint, VersionWish, Wish};
 pub use client::{CallSettings, Client};
 pub use credentials::{Credential, Credentials};
@@ -35,3 +38,4 @@ pub use origin::Origin;
 pub use secret::Secret;
 pub use stream::{EventStream, StreamEvent};
 pub use task_view::TaskView;
+pub use webhook::{WebhookAnswer, Webhooks};

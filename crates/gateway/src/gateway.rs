@@ -14,6 +14,7 @@ use crate::bindings::cards::Cards;
 use crate::card::BaseUrl;
 use crate::config::{Config, StoreUrl};
 use crate::operations::Operations;
+use crate::push::Push;
 use crate::security::HostCheck;
 use crate::serve::control::{ControlDesk, ControlSocket};
 use crate::serve::listen::{ConnectionBounds, accept_loop, bind};
@@ -40,6 +41,9 @@ pub enum StartError {
     /// An agent cannot be served.
     #[error("{0}")]
     Agent(String),
+    /// Push notifications cannot be sent as configured.
+    #[error("{0}")]
+    Push(String),
     /// The data directory cannot hold the control socket.
     #[error("cannot make the control socket in {path}: {error}")]
     ControlSocket {
@@ -54,6 +58,7 @@ pub enum StartError {
 pub struct Gateway {
     addresses: Vec<SocketAddr>,
     engine: Arc<Engine>,
+    push: Arc<Push>,
     store: Arc<dyn Store>,
     connections: TaskTracker,
     stopping: CancellationToken,
@@ -73,8 +78,10 @@ impl Gateway {
             .collect();
         let agents = Arc::new(Agents::start(&config, data_dir).map_err(StartError::Agent)?);
         let store = open_store(&config, data_dir).await?;
-        let engine = Engine::new(store.clone(), agents.clone());
+        let (push, woken) = Push::new(store.clone(), &config).map_err(StartError::Push)?;
+        let engine = Engine::new(store.clone(), agents.clone(), push.clone());
         let recovered = engine.recover().await?;
+        push.start(woken).await?;
         tracing::info!(?recovered, "store opened");
 
         let operations = Arc::new(Operations::new(
@@ -113,6 +120,7 @@ impl Gateway {
         Ok(Self {
             addresses,
             engine,
+            push,
             store,
             connections,
             stopping,
@@ -138,6 +146,7 @@ impl Gateway {
         self.connections.close();
         // Streams of tasks that wait for their caller have no end of their own.
         let _ = tokio::time::timeout(LAST_WORDS, self.connections.wait()).await;
+        self.push.stop().await;
         if let Err(error) = self.store.close().await {
             tracing::error!(%error, "the store did not end cleanly");
         }

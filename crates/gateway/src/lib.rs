@@ -13,6 +13,7 @@ pub mod config;
 mod gateway;
 mod ids;
 mod operations;
+mod push;
 mod security;
 mod serve;
 mod tasks;

@@ -193,6 +193,7 @@ fn task(id: &Arc<str>, context: &Arc<str>) -> NewTask {
             message_id: id.to_string(),
             payload_hash: [7; 32],
         },
+        push_config: None,
     }
 }
 

@@ -28,6 +28,14 @@ pub enum StoreError {
     /// The idempotency key was used before with another payload.
     #[error("the idempotency key was used with another payload")]
     RepeatConflict,
+    /// One more push configuration would be too many.
+    #[error("there are {max} push configurations of this {of}, which is all there may be")]
+    TooManyPushConfigs {
+        /// The bound.
+        max: usize,
+        /// Of what: `task` or `caller`.
+        of: &'static str,
+    },
     /// The store could not be opened; the text says why and what to do.
     #[error("{0}")]
     Open(String),

@@ -10,15 +10,21 @@ pub mod events;
 mod held;
 mod memory;
 mod open;
+pub mod push;
 mod sqlite;
 pub mod tasks;
 
 use async_trait::async_trait;
+use std::sync::Arc;
 
 pub use error::StoreError;
 pub use events::{Append, Change, Durability, StoredEvent};
 pub use memory::{MemoryOptions, MemoryStore};
 pub use open::{StoreOptions, open};
+pub use push::{
+    MAX_PUSH_CONFIGS_PER_OWNER, MAX_PUSH_CONFIGS_PER_TASK, NewPushConfig, PushAdvance, PushConfig,
+    PushProgress,
+};
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use tasks::{
     Created, Cursor, Include, ListQuery, NewTask, Page, Repeat, Segment, TaskRecord, Visibility,
@@ -37,10 +43,12 @@ pub trait Store: Send + Sync + 'static {
     /// older epoch may name events that were lost with unsynced chunks.
     fn epoch(&self) -> u64;
 
-    /// Makes a task at version 1, its first message and its repeat record in one transaction.
+    /// Makes a task at version 1, its first message, its push configuration and its repeat record
+    /// in one transaction.
     ///
     /// A repeat under the rules of [`Repeat`] makes nothing and names the first task. Errors:
-    /// [`StoreError::RepeatConflict`], [`StoreError::Full`], [`StoreError::Unavailable`].
+    /// [`StoreError::RepeatConflict`], [`StoreError::Full`], [`StoreError::TooManyPushConfigs`],
+    /// [`StoreError::Unavailable`].
     async fn create_task(&self, task: NewTask) -> Result<Created, StoreError>;
 
     /// Applies the changes in order, in one transaction, and returns the task's new version (each
@@ -81,7 +89,33 @@ pub trait Store: Send + Sync + 'static {
     /// its artifacts: for recovery at start.
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError>;
 
-    /// Deletes finished tasks beyond the store's retention and idempotency keys that have expired,
+    /// Keeps a push configuration with a task, from its present version on. Allowed on a finished
+    /// task, too. The rules of replacing and repeating are at [`NewPushConfig`].
+    ///
+    /// Errors: [`StoreError::NotFound`], [`StoreError::TooManyPushConfigs`],
+    /// [`StoreError::Unavailable`].
+    async fn put_push_config(
+        &self,
+        task: &str,
+        config: NewPushConfig,
+    ) -> Result<PushConfig, StoreError>;
+
+    /// The push configurations of a task in the order they were registered, with how far each is.
+    /// Empty for an unknown task: the caller has checked visibility before.
+    async fn push_configs(&self, task: &str) -> Result<Vec<PushConfig>, StoreError>;
+
+    /// Deletes a push configuration with its cursor; false if there was none.
+    async fn delete_push_config(&self, task: &str, id: &str) -> Result<bool, StoreError>;
+
+    /// Moves the cursor of a push configuration; false if it is gone or was replaced since it was
+    /// read. Survives the death of the process; after a loss of power an event may be sent again.
+    async fn advance_push(&self, step: PushAdvance) -> Result<bool, StoreError>;
+
+    /// Tasks with a push configuration that may still have something to send: for the start.
+    async fn pushing_tasks(&self) -> Result<Vec<Arc<str>>, StoreError>;
+
+    /// Deletes finished tasks beyond the store's retention, unless a push configuration has yet to
+    /// send one of their events, and idempotency keys that have expired,
     /// a bounded batch per call; returns how many went. Call again until it returns 0.
     async fn enforce_retention(&self) -> Result<usize, StoreError>;
 

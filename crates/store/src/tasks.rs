@@ -7,7 +7,7 @@ use nuncio_wire::dialects::Dialect;
 use nuncio_wire::{Artifact, Message, Task, TaskState, TaskStatus};
 use std::sync::Arc;
 
-use crate::StoreError;
+use crate::{NewPushConfig, StoreError};
 
 /// A task to be made. All JSON is A2A 1.0.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct NewTask {
     pub metadata: Option<Bytes>,
     /// What makes a repeat of this send recognisable.
     pub repeat: Repeat,
+    /// Where its events are pushed to, from its creation on.
+    pub push_config: Option<NewPushConfig>,
 }
 
 /// When two sends are the same send.

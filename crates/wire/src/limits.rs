@@ -19,6 +19,13 @@ pub const MAX_USER_JSON_DEPTH: usize = 64;
 pub const MAX_ID_CHARS: usize = 128;
 /// Longest JSON-RPC id, in bytes: it is repeated in every frame of a stream.
 pub const MAX_RPC_ID_BYTES: usize = 1_024;
+/// Longest address of a webhook, in bytes: what common servers and proxies take.
+pub const MAX_PUSH_URL_BYTES: usize = 2_048;
+/// Longest token or credentials of a webhook, in bytes: they fit the 8 KiB that common servers take
+/// for all headers together.
+pub const MAX_PUSH_SECRET_BYTES: usize = 4_096;
+/// Longest authentication scheme of a webhook, in bytes: registered ones have under 20.
+pub const MAX_PUSH_SCHEME_BYTES: usize = 64;
 /// Page size of ListTasks when the request names none (specification 3.1.4).
 pub const DEFAULT_PAGE_SIZE: u32 = 50;
 /// Largest page of ListTasks (specification 3.1.4).

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::error::FieldViolation;
 use crate::json::json_object;
+use crate::limits::{MAX_PUSH_SCHEME_BYTES, MAX_PUSH_SECRET_BYTES, MAX_PUSH_URL_BYTES};
 use crate::message::check_free_id;
 
 /// One webhook of one task (specification 4.3.1).
@@ -63,43 +64,55 @@ impl TaskPushNotificationConfig {
         };
         if self.url.is_empty() {
             wrong("url", "is required".to_owned());
+        } else if self.url.len() > MAX_PUSH_URL_BYTES {
+            wrong("url", format!("must not exceed {MAX_PUSH_URL_BYTES} bytes"));
         }
         if let Some(Err(reason)) = self.id.as_deref().map(check_free_id) {
             wrong("id", reason);
         }
-        let token = self.token.as_deref();
-        let credentials = self
-            .authentication
-            .as_ref()
-            .and_then(|a| a.credentials.as_deref());
+        let authentication = self.authentication.as_ref();
+        let credentials = authentication.and_then(|a| a.credentials.as_deref());
         for (field, value) in [
-            ("token", token),
+            ("token", self.token.as_deref()),
             ("authentication.credentials", credentials),
         ] {
-            if value.is_some_and(|value| !fits_a_header(value)) {
-                wrong(field, "must not contain control characters".to_owned());
+            if let Some(Err(reason)) = value.map(check_header_value) {
+                wrong(field, reason);
             }
         }
-        if let Some(authentication) = &self.authentication {
-            if authentication.scheme.is_empty() {
-                wrong("authentication.scheme", "is required".to_owned());
-            } else if !authentication
-                .scheme
-                .bytes()
-                .all(|byte| byte.is_ascii_graphic())
-            {
-                wrong(
-                    "authentication.scheme",
-                    "must be a scheme such as Bearer".to_owned(),
-                );
-            }
+        if let Some(Err(reason)) = authentication.map(|a| check_scheme(&a.scheme)) {
+            wrong("authentication.scheme", reason);
         }
     }
 }
 
-/// Whether a value can stand in an HTTP header (RFC 9110 section 5.5).
-fn fits_a_header(value: &str) -> bool {
-    !value.bytes().any(|byte| byte.is_ascii_control())
+/// Whether a value can stand in an HTTP header as it is (RFC 9110 section 5.5).
+fn check_header_value(value: &str) -> Result<(), String> {
+    if value.len() > MAX_PUSH_SECRET_BYTES {
+        return Err(format!("must not exceed {MAX_PUSH_SECRET_BYTES} bytes"));
+    }
+    let fits = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+    if value.bytes().all(fits) {
+        Ok(())
+    } else {
+        Err("must be printable ASCII without control characters: it is sent in a header".to_owned())
+    }
+}
+
+/// Whether a text names an authentication scheme (RFC 9110 section 11.1).
+fn check_scheme(scheme: &str) -> Result<(), String> {
+    if scheme.is_empty() {
+        return Err("is required".to_owned());
+    }
+    if scheme.len() > MAX_PUSH_SCHEME_BYTES {
+        return Err(format!("must not exceed {MAX_PUSH_SCHEME_BYTES} bytes"));
+    }
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if scheme.bytes().all(is_token) {
+        Ok(())
+    } else {
+        Err("must be the name of a scheme such as Bearer".to_owned())
+    }
 }
 
 impl fmt::Debug for TaskPushNotificationConfig {

@@ -32,7 +32,7 @@ pub const RESERVED_NAMES: [&str; 17] = [
     "v1",
 ];
 /// Whether cards promise push notifications unless told otherwise.
-pub const PUSH_NOTIFICATIONS_BY_DEFAULT: bool = false;
+pub const PUSH_NOTIFICATIONS_BY_DEFAULT: bool = true;
 /// The version on a card that sets none.
 pub const DEFAULT_AGENT_VERSION: &str = "1.0.0";
 /// Turns of one agent at one time: each may be a process of its own.

@@ -6,6 +6,7 @@
 //! Start with [`Config`]; [`parse`] turns text into it and points at what is wrong.
 
 mod agents;
+mod allowed_address;
 mod compat;
 mod documentation;
 mod duration;
@@ -14,6 +15,7 @@ mod log;
 mod openfang;
 mod parse;
 mod peers;
+mod push;
 mod schema_check;
 mod secret;
 mod security;
@@ -30,6 +32,7 @@ pub use agents::{
     PUSH_NOTIFICATIONS_BY_DEFAULT, ProviderConfig, RESERVED_NAMES, SkillConfig, check_caller_name,
     check_name, check_path_name,
 };
+pub use allowed_address::AllowedAddress;
 pub use compat::{CompatConfig, StatusEdition};
 pub use documentation::{KeyDocumentation, document_keys, json_schema};
 pub use duration::Duration;
@@ -38,6 +41,7 @@ pub use log::{LogConfig, LogFormat, LogLevel};
 pub use openfang::{ExternalAgent, OpenFangConfig};
 pub use parse::{locate, parse};
 pub use peers::{PeerAuth, PeerConfig, PeerProtocol};
+pub use push::PushConfig;
 pub use secret::{Secret, SecretRef, SecretSource};
 pub use security::SecurityConfig;
 pub use server::{DEFAULT_LISTEN, DEFAULT_MAX_BODY_BYTES, Idempotency, ServerConfig};
@@ -65,6 +69,8 @@ pub struct Config {
     pub peers: IndexMap<String, PeerConfig>,
     /// Who may call.
     pub security: SecurityConfig,
+    /// How the webhooks that callers register for their tasks are called.
+    pub push: PushConfig,
     /// How the gateway meets older and stricter peers.
     pub compat: CompatConfig,
     /// OpenFang's table of the same name, understood as it stands.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SecretRef;
+use super::{AllowedAddress, SecretRef};
 
 /// Who may call. Without a token everybody on this machine may, and nobody else.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -20,4 +20,8 @@ pub struct SecurityConfig {
     /// Callers that may give work, by name; empty means every caller with a credential.
     #[schemars(example = serde_json::json!(["alice"]))]
     pub trusted_peers: Vec<String>,
+    /// Addresses that URLs of callers, such as those of webhooks, may name although they are not
+    /// public, or do not speak https: networks, addresses or names, with a port or for all ports.
+    #[schemars(example = serde_json::json!(["10.1.0.0/16", "hooks.internal:8080"]))]
+    pub push_allow_addresses: Vec<AllowedAddress>,
 }

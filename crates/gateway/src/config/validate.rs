@@ -5,6 +5,13 @@ use std::collections::HashMap;
 use super::agents::{check_caller_name, check_name, check_path_name};
 use super::{BackendConfig, Config, PeerAuth, SecretRef};
 
+/// Keys that sign a notification: the present one and those of a change.
+const MAX_SIGNING_KEYS: usize = 4;
+/// Further tries of one notification.
+const MAX_RETRY_DELAYS: usize = 20;
+/// Longest wait between two tries: a receiver that is away longer has lost its place anyway.
+const MAX_RETRY_DELAY: std::time::Duration = std::time::Duration::from_secs(7 * 24 * 60 * 60);
+
 /// Something about a configuration that does not fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -36,6 +43,7 @@ impl Config {
         self.check_agents(&mut problems);
         self.check_reach(&mut problems);
         self.check_trust(&mut problems);
+        self.check_push(&mut problems);
         self.check_openfang(&mut problems);
         problems.0
     }
@@ -49,7 +57,44 @@ impl Config {
         if let Some(token) = &mut self.security.bearer_token {
             secrets.push(("security.bearer_token".to_owned(), token));
         }
+        if let Some(secret) = &mut self.push.secret {
+            secrets.push(("push.secret".to_owned(), secret));
+        }
+        for (index, key) in self.push.signing_keys.iter_mut().enumerate() {
+            secrets.push((format!("push.signing_keys.{index}"), key));
+        }
         secrets
+    }
+
+    fn check_push(&self, problems: &mut Problems) {
+        let push = &self.push;
+        for (key, count, most) in [
+            (
+                "push.signing_keys",
+                push.signing_keys.len(),
+                MAX_SIGNING_KEYS,
+            ),
+            (
+                "push.retry_delays",
+                push.retry_delays.len(),
+                MAX_RETRY_DELAYS,
+            ),
+        ] {
+            if count > most {
+                problems.error(key, format!("there are {count}, but at most {most} may be"));
+            }
+        }
+        if push.timeout.get().is_zero() {
+            problems.error("push.timeout", "`timeout` must be longer than 0".to_owned());
+        }
+        let longest = push
+            .retry_delays
+            .iter()
+            .position(|delay| delay.get() > MAX_RETRY_DELAY);
+        if let Some(index) = longest {
+            let message = "a wait between two tries must not exceed 7d".to_owned();
+            problems.error(format!("push.retry_delays.{index}"), message);
+        }
     }
 
     fn check_names(&self, problems: &mut Problems) {

@@ -131,10 +131,18 @@ impl Operations {
             Request::ListTasks(request) => self.list_tasks(&asked, request).await,
             Request::CancelTask(request) => self.cancel_task(&asked, request).await,
             Request::SubscribeToTask(request) => self.subscribe_to_task(&asked, request).await,
-            Request::CreateTaskPushNotificationConfig(_)
-            | Request::GetTaskPushNotificationConfig(_)
-            | Request::ListTaskPushNotificationConfigs(_)
-            | Request::DeleteTaskPushNotificationConfig(_) => Err(push_configs::not_supported()),
+            Request::CreateTaskPushNotificationConfig(request) => {
+                self.create_push_config(&asked, request).await
+            }
+            Request::GetTaskPushNotificationConfig(request) => {
+                self.get_push_config(&asked, request).await
+            }
+            Request::ListTaskPushNotificationConfigs(request) => {
+                self.list_push_configs(&asked, request).await
+            }
+            Request::DeleteTaskPushNotificationConfig(request) => {
+                self.delete_push_config(&asked, request).await
+            }
             // The card says so too: no agent here has an extended card (specification 3.1.11).
             Request::GetExtendedAgentCard(_) => Err(A2aError::new(
                 ErrorKind::UnsupportedOperation,

@@ -4,7 +4,6 @@ use nuncio_wire::operation::{SendMessageRequest, SendMessageResponse};
 use nuncio_wire::{A2aError, ErrorKind, Message, Part, Response};
 use std::sync::Arc;
 
-use super::push_configs::not_supported;
 use super::{Asked, Operations, Reply, history_length};
 use crate::agents::ServedAgent;
 use crate::config::Idempotency;
@@ -64,13 +63,8 @@ impl Operations {
         asked: Asked,
         mut request: SendMessageRequest,
     ) -> Result<Submission, A2aError> {
-        if request
-            .configuration
-            .task_push_notification_config
-            .is_some()
-        {
-            return Err(not_supported());
-        }
+        let push_config = request.configuration.task_push_notification_config.take();
+        let push_config = self.inline_push_config(&asked, push_config)?;
         for part in &request.message.parts {
             require_media_type(&asked.agent, part)?;
         }
@@ -91,6 +85,7 @@ impl Operations {
             dialect: asked.dialect,
             alias: asked.alias,
             payload_hash: asked.payload_hash,
+            push_config,
             streams: false,
         })
     }

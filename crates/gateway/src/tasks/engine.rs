@@ -13,11 +13,13 @@ use super::lanes::Lanes;
 use super::live::LiveTask;
 use super::live_tasks::LiveTasks;
 use crate::agents::Agents;
+use crate::push::Push;
 
 /// Runs the tasks of one gateway.
 pub struct Engine {
     pub(super) store: Arc<dyn Store>,
     pub(super) agents: Arc<Agents>,
+    pub(super) push: Arc<Push>,
     pub(super) live: Arc<LiveTasks>,
     pub(super) lanes: Lanes,
     /// Every spawned turn; shutdown waits for them.
@@ -34,10 +36,11 @@ pub struct Engine {
 impl Engine {
     /// An engine over this store, for these agents.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, agents: Arc<Agents>) -> Arc<Self> {
+    pub fn new(store: Arc<dyn Store>, agents: Arc<Agents>, push: Arc<Push>) -> Arc<Self> {
         Arc::new(Self {
             store,
             agents,
+            push,
             live: Arc::new(LiveTasks::new()),
             lanes: Lanes::new(),
             turns: TaskTracker::new(),
@@ -51,6 +54,12 @@ impl Engine {
     #[must_use]
     pub fn store(&self) -> &dyn Store {
         self.store.as_ref()
+    }
+
+    /// The push notifications of the engine's tasks.
+    #[must_use]
+    pub fn push(&self) -> &Arc<Push> {
+        &self.push
     }
 
     /// How many tasks are in motion: queued, running or watched.
@@ -164,6 +173,12 @@ pub fn store_error(error: StoreError) -> A2aError {
             let mut refused = A2aError::new(ErrorKind::ResourceExhausted, text);
             refused.retry_after = Some(RETRY_AFTER_SECONDS);
             refused
+        }
+        StoreError::TooManyPushConfigs { max, of } => {
+            let text = format!(
+                "There are {max} push configurations of this {of}, which is all there may be; delete one first."
+            );
+            A2aError::new(ErrorKind::ResourceExhausted, text)
         }
         StoreError::RepeatConflict => A2aError::new(
             ErrorKind::IdempotencyConflict,

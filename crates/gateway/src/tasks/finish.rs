@@ -150,6 +150,7 @@ impl Engine {
                 Ok(version) => {
                     writer.version = version;
                     live.apply(applied, version);
+                    self.push.moved(&live.id);
                     return Ok(());
                 }
                 Err(StoreError::Unavailable(error)) => {
@@ -204,6 +205,7 @@ impl Engine {
             })?;
         writer.version = version;
         live.apply(applied, version);
+        self.push.moved(&live.id);
         Ok(version)
     }
 }

@@ -1,10 +1,10 @@
 //! A message to a task that waits for its caller: the task goes on (specification 3.4.3).
 
-use nuncio_store::Durability;
+use nuncio_store::{Durability, NewPushConfig};
 use nuncio_wire::{A2aError, ErrorKind, Message, TaskState, TaskStatus};
 use std::sync::Arc;
 
-use super::engine::Engine;
+use super::engine::{Engine, store_error};
 use super::lanes::Place;
 use super::live::{Applied, LiveTask};
 use super::submit::{Accepted, Submission, Taken};
@@ -37,6 +37,7 @@ impl Engine {
             visibility,
             request,
             dialect,
+            push_config,
             ..
         } = submission;
         let mut message = request.message;
@@ -51,7 +52,9 @@ impl Engine {
         message.context_id = Some(live.context_id.to_string());
         refuse_unless_waiting(&live)?;
         let cancel = live.begin_turn().ok_or_else(|| not_waiting(&live))?;
-        let started = self.start_follow_up(&agent, &live, &message).await;
+        let started = self
+            .start_follow_up(&agent, &live, &message, push_config)
+            .await;
         let (place, version) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -88,10 +91,16 @@ impl Engine {
         agent: &Arc<ServedAgent>,
         live: &Arc<LiveTask>,
         message: &Message,
+        push_config: Option<NewPushConfig>,
     ) -> Result<(Place, u64), A2aError> {
         // Between the first look and `begin_turn` another turn may have come and gone.
         refuse_unless_waiting(live)?;
         let place = self.enter_lane(agent, &live.owner, &live.context_id)?;
+        if let Some(config) = push_config {
+            let kept = self.store.put_push_config(&live.id, config).await;
+            kept.map_err(store_error)?;
+            self.push.watch(&live.id);
+        }
         let status = TaskStatus {
             state: TaskState::Working,
             message: None,

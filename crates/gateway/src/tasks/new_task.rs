@@ -69,6 +69,7 @@ impl Engine {
         } else {
             TaskState::Submitted
         };
+        let pushes = submission.push_config.is_some();
         let (new, live, turn) = self.prepare(submission, context_id, context_is_callers, state);
         match self.store.create_task(new).await {
             Ok(Created::New) => {}
@@ -83,9 +84,22 @@ impl Engine {
             Err(error) => return drop(taken.send(Err(store_error(error)))),
         }
         let live = self.live.insert(live);
+        if pushes {
+            self.watch_pushes(&live, &agent);
+        }
         // The snapshot is taken before the turn can add to it: a stream begins at the beginning.
         drop(taken.send(Ok(Accepted::new(live.clone(), 1, history))));
         self.run_turn(live, agent, turn, place).await;
+    }
+
+    /// From now on the task's webhooks are served. Where a turn may end without a task, nothing is
+    /// sent before its first event.
+    fn watch_pushes(&self, live: &LiveTask, agent: &ServedAgent) {
+        if agent.backend.answers_directly() {
+            self.push.watch_quietly(&live.id);
+        } else {
+            self.push.watch(&live.id);
+        }
     }
 
     /// A place in the context's lane, if the agent's queue has room.
@@ -129,6 +143,7 @@ impl Engine {
             dialect,
             alias,
             payload_hash,
+            push_config,
             ..
         } = submission;
         let task_id: Arc<str> = ids::new_id().into();
@@ -160,6 +175,7 @@ impl Engine {
             message: encode::json(&message),
             metadata: None,
             repeat,
+            push_config,
         };
         let task = begun(status, message.clone());
         let whose = Whose {

@@ -3,7 +3,7 @@
 //! Everything from the first write on happens in a task of its own: a caller that hangs up can
 //! neither lose nor harm it (specification 3.5.2).
 
-use nuncio_store::Visibility;
+use nuncio_store::{NewPushConfig, Visibility};
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::operation::SendMessageRequest;
 use nuncio_wire::{A2aError, ErrorKind, Message};
@@ -32,6 +32,8 @@ pub struct Submission {
     pub alias: Option<String>,
     /// SHA-256 of the parameters as received.
     pub payload_hash: [u8; 32],
+    /// Where the task's events are to be pushed to.
+    pub push_config: Option<NewPushConfig>,
     /// Whether the answer is a stream.
     pub streams: bool,
 }

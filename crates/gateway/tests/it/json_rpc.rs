@@ -241,7 +241,7 @@ async fn missing_and_wrong_members_are_named() {
 
 #[tokio::test]
 async fn what_the_agent_does_not_declare_is_refused_by_name() {
-    let config = "[agents.echo]\nbackend = \"echo\"\ninput_modes = [\"image/*\"]\ncapabilities = { streaming = false }\n";
+    let config = "[agents.echo]\nbackend = \"echo\"\ninput_modes = [\"image/*\"]\ncapabilities = { streaming = false, push_notifications = false }\n";
     let rig = Rig::start(Store::Memory, config).await;
     assert_eq!(
         rig.call("SendStreamingMessage", message("x")).await["error"]["code"],

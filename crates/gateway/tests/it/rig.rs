@@ -11,7 +11,8 @@ use nuncio_gateway::config::{self, StoreUrl};
 use nuncio_wire::bindings::sse::SseReader;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,7 +62,17 @@ pub const ECHO: &str = "[agents.echo]\nbackend = \"echo\"\n";
 impl Rig {
     /// A gateway with this configuration, its addresses and store aside.
     pub async fn start(store: Store, config: &str) -> Self {
+        Self::with_secrets(store, config, &[]).await
+    }
+
+    /// The same with secret files, named relative to the gateway's directory.
+    pub async fn with_secrets(store: Store, config: &str, files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
+        for (name, secret) in files {
+            let path = dir.path().join(name);
+            std::fs::write(&path, secret).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
         let gateway = serve(store, config, dir.path()).await;
         let base = format!("http://{}", gateway.addresses()[0]);
         let client = Client::builder(TokioExecutor::new()).build_http();
@@ -128,6 +139,13 @@ impl Rig {
         self.call_as(&[], method, params).await
     }
 
+    /// The same with another version.
+    pub async fn call_in(&self, version: &str, method: &str, params: Value) -> Value {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let headers = [("a2a-version", version)];
+        self.post("/", &headers, &body.to_string()).await.json
+    }
+
     /// The same with further headers.
     pub async fn call_as(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Value {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
@@ -179,11 +197,10 @@ impl Rig {
 
 async fn serve(store: Store, config: &str, dir: &Path) -> Gateway {
     let mut config = config::parse(config, Path::new("test.toml")).expect("the test's own file");
-    let base = PathBuf::from(".");
     for (key, secret) in config.secrets_mut() {
         let env = |name: &str| Some(name.to_lowercase());
         secret
-            .resolve(&env, &base)
+            .resolve(&env, dir)
             .unwrap_or_else(|error| panic!("{key}: {error}"));
     }
     config.server.listen = vec!["127.0.0.1:0".parse().unwrap()];

@@ -7,6 +7,7 @@
 mod events;
 mod finished;
 mod list;
+mod push;
 mod repeats;
 mod tasks;
 
@@ -18,10 +19,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use crate::held::Index;
 use crate::{
-    Append, Created, Include, ListQuery, NewTask, Page, Store, StoreError, StoredEvent, TaskRecord,
-    Visibility,
+    Append, Created, Include, ListQuery, NewPushConfig, NewTask, Page, PushAdvance, PushConfig,
+    Store, StoreError, StoredEvent, TaskRecord, Visibility,
 };
 use finished::Queue;
+use push::OpenConfigs;
 use repeats::UsedKey;
 use tasks::Task;
 
@@ -60,6 +62,9 @@ pub struct MemoryStore {
     held: AtomicUsize,
     /// Tasks ever made: their order.
     made: AtomicU64,
+    /// Push configurations ever made: their order.
+    configs_made: AtomicU64,
+    open_configs: OpenConfigs,
 }
 
 impl MemoryStore {
@@ -76,6 +81,8 @@ impl MemoryStore {
             finished: Mutex::new(Queue::new()),
             held: AtomicUsize::new(0),
             made: AtomicU64::new(0),
+            configs_made: AtomicU64::new(1),
+            open_configs: OpenConfigs::default(),
         }
     }
 }
@@ -128,6 +135,30 @@ impl Store for MemoryStore {
 
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError> {
         Ok(self.unfinished())
+    }
+
+    async fn put_push_config(
+        &self,
+        task: &str,
+        config: NewPushConfig,
+    ) -> Result<PushConfig, StoreError> {
+        self.put_push(task, config)
+    }
+
+    async fn push_configs(&self, task: &str) -> Result<Vec<PushConfig>, StoreError> {
+        Ok(self.pushes_of(task))
+    }
+
+    async fn delete_push_config(&self, task: &str, id: &str) -> Result<bool, StoreError> {
+        Ok(self.delete_push(task, id))
+    }
+
+    async fn advance_push(&self, step: PushAdvance) -> Result<bool, StoreError> {
+        Ok(self.advance(&step))
+    }
+
+    async fn pushing_tasks(&self) -> Result<Vec<Arc<str>>, StoreError> {
+        Ok(self.pushing())
     }
 
     /// Creation already keeps the bound, so there is nothing left to do.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::MemoryStore;
+use super::push::Kept;
 use super::repeats::{Send, is_running};
 use crate::held::{Head, Progress};
 use crate::{Created, Include, NewTask, StoreError, TaskRecord, Visibility};
@@ -14,7 +15,7 @@ use crate::{Created, Include, NewTask, StoreError, TaskRecord, Visibility};
 pub(super) struct Task {
     pub(super) head: Head,
     /// Its place in the order of creation.
-    made: u64,
+    pub(super) made: u64,
     /// Where it stands in the index of sends.
     pub(super) send_hash: u64,
     /// The key that made it.
@@ -31,6 +32,10 @@ pub(super) struct State {
     pub(super) gone: bool,
     /// What a repeat would have to be equal to; gone once the task is finished.
     pub(super) send: Option<Box<Send>>,
+    /// Where its events are pushed to.
+    #[allow(clippy::box_collection)]
+    // the many tasks without one keep place for a pointer only
+    pub(super) push: Option<Box<Vec<Kept>>>,
 }
 
 impl MemoryStore {
@@ -46,7 +51,7 @@ impl MemoryStore {
 
     fn create_locked(
         &self,
-        new: NewTask,
+        mut new: NewTask,
         oldest: &mut Option<Arc<Task>>,
     ) -> Result<Created, StoreError> {
         let send_hash = self.send_hash(&new);
@@ -63,10 +68,18 @@ impl MemoryStore {
                 return Ok(Created::Repeated(first.head.id.to_string()));
             }
         }
+        let push = new.push_config.take();
+        let open = push.as_ref().map(|_| self.open_configs.take(&new.owner, 0));
+        let open = open.transpose()?;
         *oldest = self.take_place()?;
         let running = is_running(new.state);
-        let task = Arc::new(Task::new(new, self.made.fetch_add(1, Relaxed), send_hash));
+        let push = push.map(|push| Box::new(vec![self.first_push(push, Some(new.status.clone()))]));
+        let made = self.made.fetch_add(1, Relaxed);
+        let task = Arc::new(Task::new(new, made, send_hash, push));
         self.insert(&task)?;
+        if let Some(open) = open {
+            open.keep();
+        }
         if running {
             sends.insert(send_hash, Arc::clone(&task));
         }
@@ -132,15 +145,21 @@ impl MemoryStore {
         }
         self.held.fetch_sub(1, Relaxed);
         let mut finished = self.finished.lock();
-        while let Some(oldest) = finished.pop() {
-            // One that was discarded gave its place back already.
-            if oldest.claim_removal() {
-                return Ok(Some(oldest));
+        // Those that a receiver still waits for go to the end of the queue.
+        let mut waiting = Vec::new();
+        let found = loop {
+            match finished.pop() {
+                Some(task) if task.awaits_push() => waiting.push(task),
+                // One that was discarded gave its place back already.
+                Some(task) if !task.claim_removal() => {}
+                found => break found,
             }
-        }
-        Err(StoreError::Full {
+        };
+        waiting.into_iter().for_each(|task| finished.push(task));
+        let full = StoreError::Full {
             max: self.options.max_tasks,
-        })
+        };
+        found.map(Some).ok_or(full)
     }
 
     fn insert(&self, task: &Arc<Task>) -> Result<(), StoreError> {
@@ -176,11 +195,13 @@ impl MemoryStore {
             self.aliases.lock(hash).remove(hash, is);
         }
         self.forget_key(task);
+        self.forget_pushes(task);
     }
 }
 
 impl Task {
-    fn new(mut new: NewTask, made: u64, send_hash: u64) -> Self {
+    #[allow(clippy::box_collection)] // as in the state
+    fn new(mut new: NewTask, made: u64, send_hash: u64, push: Option<Box<Vec<Kept>>>) -> Self {
         let head = Head::of(&new);
         let send = Some(Box::new(Send::of(&mut new.repeat)));
         let key = new.repeat.key.take().map(Box::new);
@@ -188,6 +209,7 @@ impl Task {
             progress: Progress::of(new),
             gone: false,
             send,
+            push,
         });
         Self {
             head,
@@ -205,6 +227,10 @@ impl Task {
     /// Whether it is the caller who has to take the task out of the store.
     fn claim_removal(&self) -> bool {
         !std::mem::replace(&mut self.state.lock().gone, true)
+    }
+
+    fn awaits_push(&self) -> bool {
+        self.state.lock().awaits_push()
     }
 
     fn is_finished(&self) -> bool {

@@ -12,9 +12,11 @@ use super::error::{closed, is_failed_sync};
 use super::events::AppendRows;
 use super::open::write_meta;
 use super::recent::{Recent, RecentWriter};
-use super::retention;
+use super::{push, retention};
 use super::tasks::CreateRows;
-use crate::{Append, Created, Durability, NewTask, StoreError};
+use crate::{
+    Append, Created, Durability, NewPushConfig, NewTask, PushAdvance, PushConfig, StoreError,
+};
 
 pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
@@ -31,6 +33,17 @@ pub(super) enum Job {
         id: String,
         answer: Answer<()>,
     },
+    PutPush {
+        task: String,
+        config: NewPushConfig,
+        answer: Answer<PushConfig>,
+    },
+    DeletePush {
+        task: String,
+        id: String,
+        answer: Answer<bool>,
+    },
+    AdvancePush(PushAdvance, Answer<bool>),
 }
 
 impl Job {
@@ -41,7 +54,11 @@ impl Job {
                 new.message.len() + new.metadata.as_ref().map_or(0, |m| m.len())
             }
             Self::Append(append, _) => append.bytes(),
-            Self::Retire { .. } | Self::Discard { .. } => 0,
+            Self::PutPush { config, .. } => config.config.len(),
+            Self::Retire { .. }
+            | Self::Discard { .. }
+            | Self::DeletePush { .. }
+            | Self::AdvancePush(..) => 0,
         }
     }
 
@@ -59,12 +76,19 @@ impl Job {
         )
     }
 
+    /// Whether it may be answered before a sync, but is in no hurry to be.
+    fn needs_no_sync_of_its_own(&self) -> bool {
+        self.needs_no_sync() || matches!(self, Self::AdvancePush(..))
+    }
+
     /// The task that it changes.
     fn task(&self) -> Option<&str> {
         match self {
             Self::Create(new, _) => Some(&new.id),
             Self::Append(append, _) => Some(&append.task),
             Self::Discard { id, .. } => Some(id),
+            Self::PutPush { task, .. } | Self::DeletePush { task, .. } => Some(task),
+            Self::AdvancePush(step, _) => Some(&step.task),
             Self::Retire { .. } => None,
         }
     }
@@ -76,6 +100,9 @@ impl Job {
             Self::Append(_, answer) => answer.send(Err(error)).is_ok(),
             Self::Retire { answer, .. } => answer.send(Err(error)).is_ok(),
             Self::Discard { answer, .. } => answer.send(Err(error)).is_ok(),
+            Self::PutPush { answer, .. } => answer.send(Err(error)).is_ok(),
+            Self::DeletePush { answer, .. } => answer.send(Err(error)).is_ok(),
+            Self::AdvancePush(_, answer) => answer.send(Err(error)).is_ok(),
         };
     }
 }
@@ -86,6 +113,8 @@ enum Done {
     Append(Answer<u64>, Result<u64, StoreError>),
     Retire(Answer<usize>, Result<usize, StoreError>),
     Discard(Answer<()>, Result<(), StoreError>),
+    PutPush(Answer<PushConfig>, Result<PushConfig, StoreError>),
+    MovePush(Answer<bool>, Result<bool, StoreError>),
 }
 
 impl Done {
@@ -99,6 +128,8 @@ impl Done {
             Self::Append(answer, result) => send(answer, result, failed),
             Self::Retire(answer, result) => send(answer, result, failed),
             Self::Discard(answer, result) => send(answer, result, failed),
+            Self::PutPush(answer, result) => send(answer, result, failed),
+            Self::MovePush(answer, result) => send(answer, result, failed),
         }
     }
 }
@@ -130,7 +161,8 @@ impl<'c> Batches<'c> {
     /// Runs a batch, first what needs no sync, so that it is not held back by one.
     pub(super) fn run(&mut self, mut batch: Vec<Job>) {
         if !batch.iter().any(Job::needs_no_sync) {
-            return self.commit(batch, true);
+            let sync = !batch.iter().all(Job::needs_no_sync_of_its_own);
+            return self.commit(batch, sync);
         }
         // A job stays behind an earlier one for the same task.
         let mut behind: HashSet<String> = HashSet::new();
@@ -197,6 +229,24 @@ impl<'c> Batches<'c> {
                     attempt(failure, || {
                         retention::discard(self.connection, &id, &mut self.recent).map(Ok)
                     }),
+                ),
+                Job::PutPush {
+                    task,
+                    config,
+                    answer,
+                } => Done::PutPush(
+                    answer,
+                    attempt(failure, || push::put(self.connection, &task, &config)),
+                ),
+                Job::DeletePush { task, id, answer } => Done::MovePush(
+                    answer,
+                    attempt(failure, || {
+                        push::delete(self.connection, &task, &id).map(Ok)
+                    }),
+                ),
+                Job::AdvancePush(step, answer) => Done::MovePush(
+                    answer,
+                    attempt(failure, || push::advance(self.connection, &step).map(Ok)),
                 ),
             });
         }

@@ -9,6 +9,7 @@ mod error;
 mod events;
 mod list;
 mod open;
+mod push;
 mod readers;
 mod recent;
 mod repeats;
@@ -22,8 +23,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::{
-    Append, Created, Include, ListQuery, NewTask, Page, Store, StoreError, StoredEvent, TaskRecord,
-    Visibility,
+    Append, Created, Include, ListQuery, NewPushConfig, NewTask, Page, PushAdvance, PushConfig,
+    Store, StoreError, StoredEvent, TaskRecord, Visibility,
 };
 use batch::Job;
 use readers::Readers;
@@ -160,6 +161,43 @@ impl Store for SqliteStore {
 
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError> {
         self.readers.read(tasks::read_unfinished).await
+    }
+
+    async fn put_push_config(
+        &self,
+        task: &str,
+        config: NewPushConfig,
+    ) -> Result<PushConfig, StoreError> {
+        let task = task.to_owned();
+        self.writer
+            .ask(|answer| Job::PutPush {
+                task,
+                config,
+                answer,
+            })
+            .await
+    }
+
+    async fn push_configs(&self, task: &str) -> Result<Vec<PushConfig>, StoreError> {
+        let task = task.to_owned();
+        self.readers.read(move |db| push::read(db, &task)).await
+    }
+
+    async fn delete_push_config(&self, task: &str, id: &str) -> Result<bool, StoreError> {
+        let (task, id) = (task.to_owned(), id.to_owned());
+        self.writer
+            .ask(|answer| Job::DeletePush { task, id, answer })
+            .await
+    }
+
+    async fn advance_push(&self, step: PushAdvance) -> Result<bool, StoreError> {
+        self.writer
+            .ask(|answer| Job::AdvancePush(step, answer))
+            .await
+    }
+
+    async fn pushing_tasks(&self) -> Result<Vec<Arc<str>>, StoreError> {
+        self.readers.read(push::tasks).await
     }
 
     async fn enforce_retention(&self) -> Result<usize, StoreError> {

@@ -8,13 +8,21 @@ use crate::clock::now_millis;
 
 /// Rows that one call deletes: some milliseconds, in which other writers wait.
 const BATCH: u64 = 128;
+/// Of a task whose receivers have every event that they shall have.
+const SENT: &str = "NOT EXISTS (SELECT 1 FROM push_configs p WHERE p.task = tasks.row \
+    AND p.off = 0 AND p.cursor_version < tasks.version)";
 const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// How many finished tasks there are beyond `keep`.
+/// How many finished tasks there are beyond `keep`, without those that wait for a receiver.
 pub(super) fn surplus(db: &Connection, keep: u64) -> Result<u64, StoreError> {
     let mut count = db.prepare_cached("SELECT count(*) FROM tasks WHERE open_send IS NULL")?;
     let finished: u64 = count.query_row((), |row| row.get(0))?;
-    Ok(finished.saturating_sub(keep))
+    let mut count = db.prepare_cached(
+        "SELECT count(DISTINCT p.task) FROM push_configs p JOIN tasks t ON t.row = p.task \
+         WHERE p.done = 0 AND t.open_send IS NULL AND p.cursor_version < t.version",
+    )?;
+    let waiting: u64 = count.query_row((), |row| row.get(0))?;
+    Ok(finished.saturating_sub(waiting).saturating_sub(keep))
 }
 
 /// Deletes a batch of tasks that are too old or, oldest first, `surplus`, and then of keys that
@@ -29,16 +37,20 @@ pub(super) fn retire(
     let oldest = now.saturating_sub(i64::from(days) * MILLIS_PER_DAY);
     let too_old = delete(
         db,
-        "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks WHERE open_send IS NULL \
-         AND status_millis < ?1 ORDER BY status_millis LIMIT ?2) RETURNING id",
+        &format!(
+            "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks WHERE open_send IS NULL \
+             AND status_millis < ?1 AND {SENT} ORDER BY status_millis LIMIT ?2) RETURNING id"
+        ),
         params![oldest, BATCH],
         recent,
     )?;
     // Those that were too old were part of the surplus.
     let too_many = delete(
         db,
-        "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks WHERE open_send IS NULL \
-         ORDER BY status_millis LIMIT ?1) RETURNING id",
+        &format!(
+            "DELETE FROM tasks WHERE row IN (SELECT row FROM tasks WHERE open_send IS NULL \
+             AND {SENT} ORDER BY status_millis LIMIT ?1) RETURNING id"
+        ),
         params![surplus.min(BATCH).saturating_sub(too_old as u64)],
         recent,
     )?;

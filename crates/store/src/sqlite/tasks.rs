@@ -5,7 +5,7 @@ use nuncio_wire::TaskState;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Statement, params};
 
-use super::events;
+use super::{events, push};
 use super::recent::RecentWriter;
 use super::repeats::{KeyRows, open_send};
 use crate::{Created, Include, NewTask, StoreError, TaskRecord, Visibility};
@@ -16,6 +16,7 @@ pub(super) const COLUMNS: &str = "row, id, agent, owner, context_id, dialect, al
 
 /// What making a task does to the rows.
 pub(super) struct CreateRows<'c> {
+    connection: &'c Connection,
     keys: KeyRows<'c>,
     running: Statement<'c>,
     insert: Statement<'c>,
@@ -25,6 +26,7 @@ pub(super) struct CreateRows<'c> {
 impl<'c> CreateRows<'c> {
     pub(super) fn new(connection: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Self {
+            connection,
             keys: KeyRows::new(connection)?,
             // 1 and 2 are SUBMITTED and WORKING.
             running: connection.prepare(
@@ -59,6 +61,11 @@ impl<'c> CreateRows<'c> {
         {
             return Ok(Ok(Created::Repeated(first)));
         }
+        if new.push_config.is_some()
+            && let Err(full) = push::check_first(self.connection, &new)?
+        {
+            return Ok(Err(full));
+        }
         let row = match self.insert_row(&new, &open_send) {
             Ok(row) => row,
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
@@ -73,6 +80,9 @@ impl<'c> CreateRows<'c> {
             .execute(params![row, 1, &*new.message])?;
         if new.repeat.key.is_some() {
             self.keys.insert(&new)?;
+        }
+        if let Some(config) = &new.push_config {
+            push::insert_first(self.connection, row, &new, config)?;
         }
         recent.created(new, row);
         Ok(Ok(Created::New))
@@ -222,7 +232,7 @@ pub(super) fn state_of(number: u8) -> Result<TaskState, StoreError> {
         .ok_or_else(|| StoreError::Damaged(format!("unknown state {number}")))
 }
 
-fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, StoreError> {
+pub(super) fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, StoreError> {
     row.get_ref(column)?
         .as_str()
         .map_err(|error| StoreError::Damaged(error.to_string()))
@@ -236,7 +246,7 @@ pub(super) fn blob(row: &Row<'_>, column: usize) -> Result<Bytes, StoreError> {
         .map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
-fn optional_blob(row: &Row<'_>, column: usize) -> Result<Option<Bytes>, StoreError> {
+pub(super) fn optional_blob(row: &Row<'_>, column: usize) -> Result<Option<Bytes>, StoreError> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
         _ => blob(row, column).map(Some),

@@ -34,6 +34,7 @@ pub(crate) fn new_task(id: &str) -> NewTask {
             message_id: format!("m-{id}"),
             payload_hash: [0; 32],
         },
+        push_config: None,
     }
 }
 

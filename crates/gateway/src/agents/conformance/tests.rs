@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::agents::Agents;
 use crate::config::{AgentConfig, BackendConfig, Config, ConformanceConfig};
 use crate::ids;
+use crate::push::Push;
 use crate::tasks::{Answer, Closes, Engine, Submission, Subscription};
 
 struct Kit {
@@ -35,8 +36,9 @@ impl Kit {
             .insert("kit".to_owned(), AgentConfig::new(backend));
         let agents = Arc::new(Agents::start(&config, std::path::Path::new(".")).unwrap());
         let store = Arc::new(MemoryStore::new(MemoryOptions::default()));
+        let (push, _) = Push::new(store.clone(), &config).unwrap();
         Self {
-            engine: Engine::new(store, agents.clone()),
+            engine: Engine::new(store, agents.clone(), push),
             agents,
         }
     }
@@ -50,6 +52,7 @@ impl Kit {
             dialect: Dialect::V1,
             alias: None,
             payload_hash: [0; 32],
+            push_config: None,
             streams: false,
         }
     }

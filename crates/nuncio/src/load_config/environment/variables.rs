@@ -25,6 +25,7 @@ pub(crate) enum Key {
     BearerToken,
     PeerTokens,
     TrustedPeers,
+    PushSecret,
     RequireToken,
     AgentName,
     AgentDescription,
@@ -42,6 +43,7 @@ impl Key {
             Key::BearerToken => "security.bearer_token",
             Key::PeerTokens => "security.peer_tokens",
             Key::TrustedPeers => "security.trusted_peers",
+            Key::PushSecret => "push.secret",
             Key::RequireToken => "security",
             Key::AgentName => "agents.FIRST.name",
             Key::AgentDescription => "agents.FIRST.description",
@@ -54,7 +56,6 @@ impl Key {
 
 const NO_RATE_LIMIT: &str = "this version does not limit the rate of requests; \
      `server.max_connections` and `agents.NAME.max_queued_turns` bound the load";
-const NO_PUSH: &str = "this version sends no push notifications";
 const NO_REGISTRY: &str = "this version keeps no registry of a fleet; use `nuncio peers`";
 const NO_RELAY: &str = "this version relays no messages between sessions";
 const NO_WAKING: &str = "nuncio runs its agents itself and wakes no gateway over a webhook";
@@ -107,7 +108,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "A2A_EXTENSIONS",
         "cards name the extensions that nuncio supports, and no others",
     ),
-    none("A2A_HMAC_KEY", NO_PUSH),
+    none(
+        "A2A_HMAC_KEY",
+        "callers of push operations show the same credential as everywhere; to sign what is sent set A2A_PUSH_SECRET",
+    ),
     none(
         "A2A_HOME_CHANNEL",
         "nuncio begins no conversations by itself",
@@ -156,7 +160,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
         Key::PublicUrl,
         "the address that cards give",
     ),
-    none("A2A_PUSH_SECRET", NO_PUSH),
+    sets(
+        "A2A_PUSH_SECRET",
+        Key::PushSecret,
+        "the key of the X-A2A-Signature header of push notifications",
+    ),
     none("A2A_RATE_LIMIT", NO_RATE_LIMIT),
     none("A2A_RATE_LIMIT_BURST", NO_RATE_LIMIT),
     none("A2A_RATE_LIMIT_CLEANUP", NO_RATE_LIMIT),

@@ -3,5 +3,6 @@
 mod append;
 mod create;
 mod list;
+pub(crate) mod push;
 mod repeats;
 mod retention;

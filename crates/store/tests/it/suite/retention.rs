@@ -4,6 +4,7 @@ use nuncio_store::{Created, SqliteOptions, Store, StoreError};
 use nuncio_wire::TaskState;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::push::{config, delivered, step};
 use crate::samples::{append, finished, list, new_task, status, try_read};
 use crate::stores::TestStore;
 
@@ -179,4 +180,51 @@ async fn sqlite_deletes_by_age_and_keeps_keys_until_they_expire() {
     );
     again.repeat.key = Some("forgotten".to_owned());
     assert_eq!(store.create_task(again).await, Ok(Created::New));
+}
+
+/// Ends a task whose receiver has not had its end yet.
+async fn unsent(store: &dyn Store, id: &str, millis: i64) -> nuncio_store::PushAdvance {
+    let mut new = new_task(id);
+    new.push_config = Some(config("p", "u"));
+    store.create_task(new).await.unwrap();
+    let end = status(id, TaskState::Completed, millis);
+    store.append(append(id, 1, vec![end])).await.unwrap();
+    step(&store.push_configs(id).await.unwrap()[0], delivered(2))
+}
+
+#[tokio::test]
+async fn memory_keeps_what_a_receiver_has_yet_to_get() {
+    let store = TestStore::memory_for(3);
+    let sent = unsent(&*store, "a", 1).await;
+    finished(&*store, "b", 2).await;
+    finished(&*store, "c", 3).await;
+    finished(&*store, "d", 4).await;
+    assert_eq!(ids(&*store).await, ["a", "c", "d"]);
+    assert!(store.advance_push(sent).await.unwrap());
+    finished(&*store, "e", 5).await;
+    finished(&*store, "f", 6).await;
+    finished(&*store, "g", 7).await;
+    assert_eq!(ids(&*store).await, ["e", "f", "g"]);
+}
+
+#[tokio::test]
+async fn sqlite_keeps_what_a_receiver_has_yet_to_get() {
+    let options = SqliteOptions {
+        retention_days: 1,
+        max_finished_tasks: 1,
+        ..SqliteOptions::default()
+    };
+    let store = TestStore::sqlite_with(options);
+    let (old, new) = (
+        unsent(&*store, "old", 1).await,
+        unsent(&*store, "new", now()).await,
+    );
+    finished(&*store, "other", 2).await;
+    finished(&*store, "newer", now() + 1).await;
+    retire(&*store).await;
+    assert_eq!(ids(&*store).await, ["new", "newer", "old"]);
+    assert!(store.advance_push(old).await.unwrap());
+    assert!(store.advance_push(new).await.unwrap());
+    retire(&*store).await;
+    assert_eq!(ids(&*store).await, ["newer"]);
 }

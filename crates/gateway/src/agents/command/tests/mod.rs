@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use crate::agents::Agents;
 use crate::config::{AgentConfig, BackendConfig, CommandConfig, CommandProtocol, Config};
 use crate::ids;
+use crate::push::Push;
 use crate::tasks::{Answer, Closes, Engine, Submission, Subscription};
 
 /// A gateway without its doors, with one agent called `agent`.
@@ -53,8 +54,9 @@ impl Gateway {
         );
         let agents = Arc::new(Agents::start(&config, dir.path()).unwrap());
         let store = Arc::new(MemoryStore::new(MemoryOptions::default()));
+        let (push, _) = Push::new(store.clone(), &config).unwrap();
         Self {
-            engine: Engine::new(store, agents.clone()),
+            engine: Engine::new(store, agents.clone(), push),
             agents,
             dir,
         }
@@ -72,6 +74,7 @@ impl Gateway {
             dialect: Dialect::V1,
             alias: None,
             payload_hash: [0; 32],
+            push_config: None,
             streams: false,
         }
     }

@@ -1,0 +1,158 @@
+//! Looks at tasks that moved and keeps one courier per webhook with something to send.
+
+use nuncio_store::PushConfig;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Push;
+use super::courier::Courier;
+
+/// Pause before a store that is away is asked again.
+pub(super) const STORE_PAUSE: Duration = Duration::from_secs(1);
+
+impl Push {
+    /// Serves tasks that moved until the gateway stops.
+    pub(super) async fn deliver(self: Arc<Self>, mut woken: mpsc::UnboundedReceiver<Arc<str>>) {
+        loop {
+            let task = tokio::select! {
+                () = self.closing.cancelled() => return,
+                task = woken.recv() => task,
+            };
+            let Some(task) = task else { return };
+            if let Err(error) = self.look_at(&task).await {
+                tracing::error!(%error, %task, "push notifications wait for the store");
+                tokio::select! {
+                    () = self.closing.cancelled() => return,
+                    () = tokio::time::sleep(STORE_PAUSE) => self.moved(&task),
+                }
+            }
+        }
+    }
+
+    /// Sends couriers for what is pending; stops watching a task that has nothing more to send.
+    async fn look_at(self: &Arc<Self>, task: &Arc<str>) -> Result<(), nuncio_store::StoreError> {
+        let Some(generation) = self.begin_look(task) else {
+            return Ok(());
+        };
+        let configs = self.store.push_configs(task).await?;
+        if configs.iter().all(PushConfig::is_done) {
+            self.unwatch(task, generation);
+        }
+        for config in configs {
+            if config.is_pending() {
+                self.send_courier(config);
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on the task may be woken again.
+    fn begin_look(&self, task: &str) -> Option<u64> {
+        let mut watched = self.watched.lock();
+        let watched = watched.get_mut(task)?;
+        watched.woken = false;
+        Some(watched.generation)
+    }
+
+    fn unwatch(&self, task: &str, generation: u64) {
+        let mut watched = self.watched.lock();
+        if watched
+            .get(task)
+            .is_some_and(|watched| watched.generation == generation)
+        {
+            watched.remove(task);
+            self.count.store(watched.len(), Ordering::SeqCst);
+        }
+    }
+
+    fn send_courier(self: &Arc<Self>, config: PushConfig) {
+        let cancel = self.stopping.child_token();
+        let key = (config.task.clone(), config.id.clone());
+        if !self.couriers.engage(key, config.revision, &cancel) {
+            return;
+        }
+        let courier = Courier::new(self.clone(), config);
+        self.tracker.spawn(async move {
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                () = courier.run() => {}
+            }
+        });
+    }
+}
+
+type Key = (Arc<str>, Arc<str>);
+
+/// The couriers under way, by task and webhook.
+#[derive(Default)]
+pub(super) struct Couriers(Mutex<HashMap<Key, Engaged>>);
+
+struct Engaged {
+    revision: u64,
+    /// There may be more to send than it has seen.
+    again: bool,
+    cancel: CancellationToken,
+}
+
+impl Couriers {
+    /// Whether a new courier is needed: else the one under way looks again. One for a configuration
+    /// that was replaced is dismissed.
+    fn engage(&self, key: Key, revision: u64, cancel: &CancellationToken) -> bool {
+        let mut couriers = self.0.lock();
+        if let Some(engaged) = couriers.get_mut(&key) {
+            if engaged.revision >= revision {
+                engaged.again = true;
+                return false;
+            }
+            engaged.cancel.cancel();
+        }
+        let engaged = Engaged {
+            revision,
+            again: false,
+            cancel: cancel.clone(),
+        };
+        couriers.insert(key, engaged);
+        true
+    }
+
+    /// Whether a courier that has nothing more to send may go home.
+    pub(super) fn may_leave(&self, config: &PushConfig) -> bool {
+        let mut couriers = self.0.lock();
+        let key = (config.task.clone(), config.id.clone());
+        match couriers.get_mut(&key) {
+            Some(engaged) if engaged.revision == config.revision => {
+                let again = std::mem::take(&mut engaged.again);
+                if !again {
+                    couriers.remove(&key);
+                }
+                !again
+            }
+            _ => true,
+        }
+    }
+
+    /// A courier whose configuration is gone, off or replaced leaves at once.
+    pub(super) fn leave(&self, config: &PushConfig) {
+        let mut couriers = self.0.lock();
+        let key = (config.task.clone(), config.id.clone());
+        if couriers
+            .get(&key)
+            .is_some_and(|engaged| engaged.revision == config.revision)
+        {
+            couriers.remove(&key);
+        }
+    }
+
+    /// Stops the courier of a deleted configuration.
+    pub(super) fn dismiss(&self, task: &str, id: &str) {
+        let key = (Arc::from(task), Arc::from(id));
+        if let Some(engaged) = self.0.lock().remove(&key) {
+            engaged.cancel.cancel();
+        }
+    }
+}

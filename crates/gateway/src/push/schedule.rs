@@ -1,0 +1,107 @@
+//! When a delivery that failed is tried again.
+
+use std::time::Duration;
+
+use crate::config::PushConfig;
+
+/// How much a planned wait may be longer or shorter, so that those who failed together do not come
+/// back together.
+const SPREAD: f64 = 0.2;
+
+/// The plan of all deliveries.
+pub(super) struct Schedule {
+    delays: Vec<Duration>,
+    slow_down: Duration,
+}
+
+/// What a failed try asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Plea {
+    /// The receiver is overloaded (429, 502, 504).
+    pub(super) slow_down: bool,
+    /// What the receiver says itself.
+    pub(super) retry_after: Option<Duration>,
+}
+
+impl Schedule {
+    pub(super) fn new(config: &PushConfig) -> Self {
+        Self {
+            delays: config
+                .retry_delays
+                .iter()
+                .map(|delay| delay.get())
+                .collect(),
+            slow_down: config.slow_down.get(),
+        }
+    }
+
+    /// How long to wait after so many failed tries; `None`: that was the last one.
+    pub(super) fn wait(&self, failed: u32, plea: Plea) -> Option<Duration> {
+        self.wait_at(failed, plea, spread())
+    }
+
+    /// `spread` is from -1 to 1.
+    fn wait_at(&self, failed: u32, plea: Plea, spread: f64) -> Option<Duration> {
+        let place = usize::try_from(failed).ok()?.checked_sub(1)?;
+        let mut planned = self.delays.get(place)?.mul_f64(1.0 + SPREAD * spread);
+        if plea.slow_down {
+            planned += self.slow_down;
+        }
+        // A receiver may ask for more, but it cannot park its deliveries here.
+        let asked = plea.retry_after.unwrap_or_default();
+        Some(asked.clamp(planned, planned * 2))
+    }
+
+    /// The longest wait there can be: a clock that was set back keeps nobody longer.
+    pub(super) fn longest(&self) -> Duration {
+        let longest = self.delays.iter().max().copied().unwrap_or_default();
+        (longest.mul_f64(1.0 + SPREAD) + self.slow_down) * 2
+    }
+}
+
+/// A random number from -1 to 1.
+fn spread() -> f64 {
+    let random = getrandom::u32().unwrap_or(u32::MAX / 2);
+    f64::from(random) / f64::from(u32::MAX) * 2.0 - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(failed: u32, plea: Plea, spread: f64) -> Option<u64> {
+        let schedule = Schedule::new(&PushConfig::default());
+        schedule
+            .wait_at(failed, plea, spread)
+            .map(|wait| wait.as_secs())
+    }
+
+    #[test]
+    fn eight_tries_take_about_28_hours() {
+        let waits: Vec<_> = (1..=8).map(|n| seconds(n, Plea::default(), 0.0)).collect();
+        let hour = 3600;
+        let expected = [5, 300, 1800, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
+        assert_eq!(waits[..7], expected.map(Some));
+        assert_eq!(waits[7], None);
+        assert_eq!(seconds(2, Plea::default(), 1.0), Some(360));
+        assert_eq!(seconds(2, Plea::default(), -1.0), Some(240));
+    }
+
+    #[test]
+    fn a_receiver_is_heard_within_bounds() {
+        let plea = |slow_down, retry_after: Option<u64>| Plea {
+            slow_down,
+            retry_after: retry_after.map(Duration::from_secs),
+        };
+        assert_eq!(seconds(2, plea(true, None), 0.0), Some(360));
+        assert_eq!(seconds(2, plea(false, Some(400)), 0.0), Some(400));
+        assert_eq!(seconds(2, plea(false, Some(1)), 0.0), Some(300));
+        assert_eq!(seconds(2, plea(true, Some(1_000_000_000)), 0.0), Some(720));
+        let schedule = Schedule::new(&PushConfig::default());
+        for _ in 0..1000 {
+            let wait = schedule.wait(1, Plea::default()).unwrap();
+            assert!((4.0..=6.0).contains(&wait.as_secs_f64()), "{wait:?}");
+        }
+        assert!(schedule.longest() > Duration::from_secs(24 * 3600));
+    }
+}
