@@ -178,12 +178,7 @@ impl Engine {
             push_config,
         };
         let task = begun(status, message.clone());
-        let whose = Whose {
-            agent: agent.name.clone(),
-            owner: owner.clone(),
-            dialect,
-        };
-        let live = Arc::new(LiveTask::new(&self.live, whose, task));
+        let live = Arc::new(LiveTask::new(&self.live, whose(&new), task));
         let message = inbound::present(message);
         let turn = Turn {
             agent: agent.name.clone(),
@@ -199,6 +194,14 @@ impl Engine {
             cancel: live.begin_turn().expect("a new task has no turn yet"),
         };
         (new, live, turn)
+    }
+}
+
+fn whose(new: &NewTask) -> Whose {
+    Whose {
+        agent: new.agent.clone(),
+        owner: new.owner.clone(),
+        dialect: new.dialect,
     }
 }
 

@@ -12,8 +12,8 @@ use super::error::{closed, is_failed_sync};
 use super::events::AppendRows;
 use super::open::write_meta;
 use super::recent::{Recent, RecentWriter};
-use super::{push, retention};
 use super::tasks::CreateRows;
+use super::{push, retention};
 use crate::{
     Append, Created, Durability, NewPushConfig, NewTask, PushAdvance, PushConfig, StoreError,
 };

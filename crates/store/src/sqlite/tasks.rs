@@ -5,9 +5,9 @@ use nuncio_wire::TaskState;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Statement, params};
 
-use super::{events, push};
 use super::recent::RecentWriter;
 use super::repeats::{KeyRows, open_send};
+use super::{events, push};
 use crate::{Created, Include, NewTask, StoreError, TaskRecord, Visibility};
 
 /// Columns that [`Head::of`] reads, in its order.
