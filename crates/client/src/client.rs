@@ -187,7 +187,8 @@ impl Client {
         let mut attempt = 0;
         loop {
             let endpoint = self.spoken_endpoint();
-            set_tenant(&mut request, endpoint.tenant.as_deref());
+            // Exactly the tenant of the chosen interface, and none when it has none (specification 5.2).
+            request.tenant_mut().clone_from(&endpoint.tenant);
             let prepared = self.prepare(&endpoint, &request, headers.clone())?;
             let error = match run(self.http.clone(), endpoint.clone(), prepared).await {
                 Ok(answer) => return Ok(answer),
@@ -314,21 +315,4 @@ fn same_origin(a: &Url, b: &Url) -> bool {
 enum Prepared {
     Rpc(jsonrpc::Call),
     OpenFang(Url, Box<Request>, HeaderMap),
-}
-
-/// Exactly the tenant of the chosen interface, and none when it has none (specification 5.2).
-fn set_tenant(request: &mut Request, tenant: Option<&str>) {
-    let slot = match request {
-        Request::SendMessage(r) | Request::SendStreamingMessage(r) => &mut r.tenant,
-        Request::GetTask(r) => &mut r.tenant,
-        Request::ListTasks(r) => &mut r.tenant,
-        Request::CancelTask(r) => &mut r.tenant,
-        Request::SubscribeToTask(r) => &mut r.tenant,
-        Request::CreateTaskPushNotificationConfig(r) => &mut r.tenant,
-        Request::GetTaskPushNotificationConfig(r)
-        | Request::DeleteTaskPushNotificationConfig(r) => &mut r.tenant,
-        Request::ListTaskPushNotificationConfigs(r) => &mut r.tenant,
-        Request::GetExtendedAgentCard(r) => &mut r.tenant,
-    };
-    *slot = tenant.map(str::to_owned);
 }

@@ -4,15 +4,15 @@
 //! which it can reach, and never from what a request says.
 
 use nuncio_wire::{
-    AgentCapabilities, AgentCard, AgentInterface, AgentProvider, AgentSkill,
-    HttpAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList,
+    AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentProvider, AgentSkill,
+    HttpAuthSecurityScheme, Metadata, RawJson, SecurityRequirement, SecurityScheme, StringList,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::agents::{Agents, ServedAgent};
-use crate::config::{AgentConfig, Config, SkillConfig};
+use crate::config::{AgentConfig, Config, ExtensionConfig, SkillConfig};
 
 /// Where the gateway is reached, without a slash at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +33,16 @@ impl BaseUrl {
     pub fn agent_url(&self, name: &str, is_default: bool) -> String {
         if is_default {
             format!("{}/", self.0)
+        } else {
+            format!("{}/agents/{name}", self.0)
+        }
+    }
+
+    /// The base of an agent's HTTP+JSON paths, which begin with a slash of their own.
+    #[must_use]
+    pub fn rest_url(&self, name: &str, is_default: bool) -> String {
+        if is_default {
+            self.0.to_string()
         } else {
             format!("{}/agents/{name}", self.0)
         }
@@ -61,11 +71,7 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
         .clone()
         .unwrap_or_else(|| format!("The agent '{name}'."));
     let mut card = AgentCard {
-        supported_interfaces: interfaces(
-            &base.agent_url(&agent.name, is_default),
-            settings.tenant.as_deref(),
-            config,
-        ),
+        supported_interfaces: interfaces(agent, is_default, config, base),
         provider: settings.provider.as_ref().map(|provider| AgentProvider {
             url: provider.url.as_str().to_owned(),
             organization: provider.organization.clone(),
@@ -78,7 +84,12 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
         capabilities: AgentCapabilities {
             streaming: Some(settings.capabilities.streaming),
             push_notifications: Some(settings.capabilities.push_notifications),
-            extensions: Vec::new(),
+            extensions: settings
+                .capabilities
+                .extensions
+                .iter()
+                .map(extension)
+                .collect(),
             extended_agent_card: Some(false),
         },
         default_input_modes: settings.input_modes.clone(),
@@ -98,19 +109,44 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
     card
 }
 
-fn interfaces(url: &str, tenant: Option<&str>, config: &Config) -> Vec<AgentInterface> {
-    let jsonrpc = |version: &str| AgentInterface {
-        url: url.to_owned(),
-        protocol_binding: "JSONRPC".to_owned(),
-        // 0.3 knows no tenants; there the address alone names the agent.
-        tenant: tenant.filter(|_| version != "0.3").map(str::to_owned),
-        protocol_version: version.to_owned(),
-    };
-    let mut interfaces = vec![jsonrpc("1.0")];
-    if config.compat.v0_3 {
-        interfaces.push(jsonrpc("0.3"));
+/// Every binding in 1.0, then again in 0.3 where that is served.
+fn interfaces(
+    agent: &ServedAgent,
+    is_default: bool,
+    config: &Config,
+    base: &BaseUrl,
+) -> Vec<AgentInterface> {
+    let bindings = [
+        ("JSONRPC", base.agent_url(&agent.name, is_default)),
+        ("HTTP+JSON", base.rest_url(&agent.name, is_default)),
+    ];
+    let tenant = agent.config.tenant.as_deref();
+    let versions = ["1.0", "0.3"].into_iter();
+    versions
+        .take(if config.compat.v0_3 { 2 } else { 1 })
+        .flat_map(|version| {
+            bindings.iter().map(move |(binding, url)| AgentInterface {
+                url: url.clone(),
+                protocol_binding: (*binding).to_owned(),
+                // 0.3 knows no tenants; there the address alone names the agent.
+                tenant: tenant.filter(|_| version != "0.3").map(str::to_owned),
+                protocol_version: version.to_owned(),
+            })
+        })
+        .collect()
+}
+
+fn extension(configured: &ExtensionConfig) -> AgentExtension {
+    let params = Some(&configured.params).filter(|params| !params.is_empty());
+    AgentExtension {
+        uri: configured.uri.clone(),
+        description: configured.description.clone(),
+        required: configured.required,
+        params: params.map(|params| {
+            let json = RawJson::of(params).expect("values of a file have a JSON form");
+            Metadata::from_raw(json).expect("a table is an object")
+        }),
     }
-    interfaces
 }
 
 /// The configured skills; without any, one that is the agent itself.

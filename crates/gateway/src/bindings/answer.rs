@@ -48,13 +48,9 @@ fn error_text(text: &str) -> Vec<u8> {
     serde_json::to_vec(&Body { error: text }).expect("a text has a JSON form")
 }
 
-/// 405 with the methods that are allowed.
+/// Adds the methods a path takes (RFC 9110 section 15.5.6).
 #[must_use]
-pub fn not_allowed(allowed: &'static str) -> HttpResponse {
-    let mut response = refusal(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "this path takes other methods; see Allow",
-    );
+pub fn with_allow(mut response: HttpResponse, allowed: &'static str) -> HttpResponse {
     response
         .headers_mut()
         .insert(ALLOW, HeaderValue::from_static(allowed));

@@ -18,8 +18,9 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::answer;
 use super::jsonrpc::error;
-use super::{answer, jsonrpc as v1};
+use super::request_head::idempotency_key;
 use crate::agents::ServedAgent;
 use crate::ids;
 use crate::operations::{Asked, Operations, Reply};
@@ -176,7 +177,7 @@ impl Desk<'_> {
         }
         let asked = Asked {
             payload_hash: Sha256::digest(payload.unwrap_or_default().as_bytes()).into(),
-            idempotency_key: v1::idempotency_key(self.head.headers)?,
+            idempotency_key: idempotency_key(self.head.headers)?,
             alias: caller_task_id.clone(),
             answer_within: Some(ANSWER_WITHIN),
             ..self.asked(agent)

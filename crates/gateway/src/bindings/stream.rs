@@ -5,13 +5,13 @@ use futures_util::stream::unfold;
 use http::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use nuncio_wire::bindings::jsonrpc::{self, RequestId};
+use nuncio_wire::bindings::rest::Form;
 use nuncio_wire::bindings::sse;
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::{A2aError, Message, StreamResponse};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::jsonrpc::version_of;
 use crate::serve::{Body, HttpResponse};
 use crate::tasks::{LiveEvent, Subscription};
 
@@ -21,26 +21,41 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// How the frames of one stream are written.
-pub(super) struct Frames {
-    /// Repeated in every frame.
-    pub(super) id: RequestId,
-    /// The dialect of the frames.
-    pub(super) dialect: Dialect,
+pub(super) enum Frames {
+    /// Each event is the result of a JSON-RPC answer.
+    JsonRpc {
+        /// Repeated in every frame.
+        id: RequestId,
+        /// The dialect of the frames.
+        dialect: Dialect,
+    },
+    /// Each event stands alone.
+    Rest(Form),
 }
 
 impl Frames {
     fn write(&self, subscription: &Subscription, event: &LiveEvent, last: bool, out: &mut Vec<u8>) {
-        sse::write_frame(Some(subscription.id_of(event)), out, |out| {
-            jsonrpc::write_result(&self.id, out, |out| {
-                self.dialect.write_stored_event(&event.payload, last, out);
-            });
+        let payload = &event.payload;
+        sse::write_frame(Some(subscription.id_of(event)), out, |out| match self {
+            Self::JsonRpc { id, dialect } => jsonrpc::write_result(id, out, |out| {
+                dialect.write_stored_event(payload, last, out);
+            }),
+            Self::Rest(form) => form.write_stored_event(payload, last, out),
+        });
+    }
+
+    fn write_only(&self, event: &StreamResponse, out: &mut Vec<u8>) {
+        sse::write_frame(None, out, |out| match self {
+            Self::JsonRpc { id, dialect } => jsonrpc::write_result(id, out, |out| {
+                dialect.write_event(event, true, out);
+            }),
+            Self::Rest(form) => form.write_event(event, true, out),
         });
     }
 }
 
 /// The answer that streams a task's events.
 pub(super) fn events(subscription: Subscription, frames: Frames) -> HttpResponse {
-    let dialect = frames.dialect;
     let pieces = unfold(
         (subscription, frames),
         |(mut subscription, frames)| async move {
@@ -61,29 +76,25 @@ pub(super) fn events(subscription: Subscription, frames: Frames) -> HttpResponse
             Some((Bytes::from(piece), (subscription, frames)))
         },
     );
-    response(Body::stream(pieces), dialect)
+    response(Body::stream(pieces))
 }
 
 /// The answer that streams one message (specification 3.1.2).
 pub(super) fn message(message: &Arc<Message>, frames: &Frames) -> HttpResponse {
     let event = StreamResponse::Message(Message::clone(message));
     let mut frame = Vec::new();
-    sse::write_frame(None, &mut frame, |out| {
-        jsonrpc::write_result(&frames.id, out, |out| {
-            frames.dialect.write_event(&event, true, out)
-        });
-    });
-    response(Body::whole(frame), frames.dialect)
+    frames.write_only(&event, &mut frame);
+    response(Body::whole(frame))
 }
 
-/// The answer that streams one error.
-pub(super) fn error(id: &RequestId, error: &A2aError, dialect: Dialect) -> HttpResponse {
+/// The answer that streams one error over JSON-RPC.
+pub(super) fn error(id: &RequestId, error: &A2aError) -> HttpResponse {
     let mut frame = Vec::new();
     sse::write_frame(None, &mut frame, |out| jsonrpc::write_error(id, error, out));
-    response(Body::whole(frame), dialect)
+    response(Body::whole(frame))
 }
 
-fn response(body: Body, dialect: Dialect) -> HttpResponse {
+fn response(body: Body) -> HttpResponse {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -94,6 +105,5 @@ fn response(body: Body, dialect: Dialect) -> HttpResponse {
         HeaderName::from_static("x-accel-buffering"),
         HeaderValue::from_static("no"),
     );
-    headers.insert(super::answer::A2A_VERSION, version_of(dialect));
     response
 }

@@ -279,6 +279,28 @@ pub struct CapabilitiesConfig {
     pub streaming: bool,
     /// Push notifications.
     pub push_notifications: bool,
+    /// Extensions of the protocol that the agent supports, each under the URI that names it and its
+    /// version.
+    #[schemars(example = serde_json::json!([{ "uri": "https://example.org/ext/citations/v1", "description": "Sources in the metadata of artifacts" }]))]
+    pub extensions: Vec<ExtensionConfig>,
+}
+
+/// An extension of the protocol.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct ExtensionConfig {
+    /// Names the extension and its version.
+    pub uri: String,
+    /// How the agent uses it.
+    #[serde(default)]
+    pub description: String,
+    /// Refuse every request that does not name the extension in `A2A-Extensions`.
+    #[serde(default)]
+    pub required: bool,
+    /// Settings of the extension, for the card.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub params: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Default for CapabilitiesConfig {
@@ -286,6 +308,7 @@ impl Default for CapabilitiesConfig {
         CapabilitiesConfig {
             streaming: true,
             push_notifications: PUSH_NOTIFICATIONS_BY_DEFAULT,
+            extensions: Vec::new(),
         }
     }
 }

@@ -40,3 +40,12 @@ pub enum StatusEdition {
     #[serde(rename = "1.0.0")]
     V1_0_0,
 }
+
+impl From<StatusEdition> for nuncio_wire::StatusTable {
+    fn from(edition: StatusEdition) -> Self {
+        match edition {
+            StatusEdition::V1_0_1 => Self::V1_0_1,
+            StatusEdition::V1_0_0 => Self::V1_0_0,
+        }
+    }
+}

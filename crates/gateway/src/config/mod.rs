@@ -28,7 +28,7 @@ mod web_url;
 pub use agents::{
     AgentConfig, BackendConfig, CapabilitiesConfig, CommandConfig, CommandProtocol,
     ConformanceConfig, DEFAULT_AGENT_VERSION, DEFAULT_MAX_CONCURRENT_TURNS,
-    DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, MAX_NAME_CHARS,
+    DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, ExtensionConfig, MAX_NAME_CHARS,
     PUSH_NOTIFICATIONS_BY_DEFAULT, ProviderConfig, RESERVED_NAMES, SkillConfig, check_caller_name,
     check_name, check_path_name,
 };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::agents::{check_caller_name, check_name, check_path_name};
-use super::{BackendConfig, Config, PeerAuth, SecretRef};
+use super::{BackendConfig, Config, ExtensionConfig, PeerAuth, SecretRef};
 
 /// Keys that sign a notification: the present one and those of a change.
 const MAX_SIGNING_KEYS: usize = 4;
@@ -141,6 +141,7 @@ impl Config {
                     problems.error(key, format!("the skill `{}` is there twice", skill.id));
                 }
             }
+            check_extensions(name, &agent.capabilities.extensions, problems);
         }
     }
 
@@ -226,6 +227,20 @@ impl Config {
                 "a2a.external_agents".to_owned(),
                 "ignored: they become peers only with `enabled = true`".to_owned(),
             );
+        }
+    }
+}
+
+/// Clients name extensions in a header, as a list with commas.
+fn check_extensions(agent: &str, extensions: &[ExtensionConfig], problems: &mut Problems) {
+    for (index, extension) in extensions.iter().enumerate() {
+        let uri = &extension.uri;
+        let key = format!("agents.{agent}.capabilities.extensions.{index}");
+        if uri.is_empty() || !uri.bytes().all(|b| b.is_ascii_graphic() && b != b',') {
+            let text = format!("`{}` is no URI of an extension", uri.escape_debug());
+            problems.error(key, text);
+        } else if extensions[..index].iter().any(|other| other.uri == *uri) {
+            problems.error(key, format!("the extension `{uri}` is there twice"));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! comes in has been parsed and authenticated; what goes out has no binding and no dialect yet.
 
 mod cancel_task;
+mod extensions;
 mod get_task;
 mod list_tasks;
 mod page_token;
@@ -49,6 +50,8 @@ pub struct Asked {
     pub idempotency_key: Option<String>,
     /// `Last-Event-ID` of the request, if it is one of ours.
     pub last_event_id: Option<EventId>,
+    /// URIs of the extensions the caller supports.
+    pub extensions: Vec<String>,
     /// The task id the caller chose (2025-04 dialect).
     pub alias: Option<String>,
     /// A send is answered within this time, with the task as it is then.
@@ -67,6 +70,7 @@ impl Asked {
             payload_hash: [0; 32],
             idempotency_key: None,
             last_event_id: None,
+            extensions: Vec::new(),
             alias: None,
             answer_within: None,
         }
@@ -122,6 +126,7 @@ impl Operations {
         if let Some(tenant) = request.tenant() {
             asked.agent = self.agent_of_tenant(&asked, tenant)?;
         }
+        extensions::require(&asked)?;
         match request {
             Request::SendMessage(request) => self.send_message(asked, request).await,
             Request::SendStreamingMessage(request) => {

@@ -3,7 +3,8 @@
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
 };
-use http::{HeaderMap, Request, StatusCode, Version};
+use http::request::Parts;
+use http::{HeaderMap, StatusCode, Version};
 
 use crate::security::HostCheck;
 
@@ -28,8 +29,8 @@ const SINGLE_NAMED: [&str; 4] = [
 pub(super) type HeadRefused = (StatusCode, &'static str);
 
 /// Refuses ambiguous heads, foreign hosts and foreign pages.
-pub(super) fn check<B>(request: &Request<B>, hosts: &HostCheck) -> Result<(), HeadRefused> {
-    let headers = request.headers();
+pub(super) fn check(request: &Parts, hosts: &HostCheck) -> Result<(), HeadRefused> {
+    let headers = &request.headers;
     let doubled = |name: &HeaderName| has_two(headers, name);
     if SINGLE.iter().any(doubled)
         || SINGLE_NAMED
@@ -63,18 +64,18 @@ fn has_two(headers: &HeaderMap, name: &HeaderName) -> bool {
 }
 
 /// One host, which is ours; HTTP/2 names it in `:authority`.
-fn check_host<B>(request: &Request<B>, hosts: &HostCheck) -> Result<(), HeadRefused> {
+fn check_host(request: &Parts, hosts: &HostCheck) -> Result<(), HeadRefused> {
     let named = request
-        .headers()
+        .headers
         .get(HOST)
         .map(|host| host.to_str().unwrap_or_default());
-    let authority = request.uri().authority().map(http::uri::Authority::as_str);
+    let authority = request.uri.authority().map(http::uri::Authority::as_str);
     let host = match (named, authority) {
         (Some(named), Some(authority)) if named != authority => {
             return Err((StatusCode::BAD_REQUEST, "the request names two hosts"));
         }
         (Some(host), _) | (None, Some(host)) => host,
-        (None, None) if request.version() == Version::HTTP_10 => return Ok(()),
+        (None, None) if request.version == Version::HTTP_10 => return Ok(()),
         (None, None) => return Err((StatusCode::BAD_REQUEST, "the request names no host")),
     };
     if hosts.allows(host) {

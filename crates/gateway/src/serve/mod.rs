@@ -7,6 +7,7 @@
 mod body;
 mod connection;
 pub mod control;
+mod cross_origin;
 mod head;
 mod limits;
 pub mod listen;

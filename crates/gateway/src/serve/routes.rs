@@ -1,8 +1,12 @@
 //! The table of paths. Matches exactly, decodes once, never redirects.
 
 use http::Method;
+use nuncio_wire::bindings::rest::{Resource, Verb};
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
+
+use crate::bindings::rest::Target;
+use crate::config::RESERVED_NAMES;
 
 /// Where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +17,8 @@ pub(super) enum Route<'a> {
     LegacyCard(Option<Cow<'a, str>>),
     /// JSON-RPC of 1.0, slash names and 0.3.
     JsonRpc(Option<Cow<'a, str>>),
+    /// An operation over HTTP+JSON, at the address of an agent (none: the default one).
+    Rest(Option<Cow<'a, str>>, Target<'a>),
     /// JSON-RPC of the 2025-04 dialect.
     Legacy(Option<Cow<'a, str>>),
     /// `POST /a2a/tasks/send`.
@@ -38,30 +44,71 @@ const POSTS: &str = "POST";
 
 /// The route of a request.
 pub(super) fn route<'a>(method: &Method, path: &'a str) -> Route<'a> {
-    let reads = *method == Method::GET || *method == Method::HEAD;
-    let posts = *method == Method::POST;
-    let (route, allowed) = find(path);
-    match route {
-        Route::NotFound => Route::NotFound,
-        _ if allowed == READS && !reads || allowed == POSTS && !posts => Route::NotAllowed(allowed),
-        route => route,
-    }
-}
-
-fn find(path: &str) -> (Route<'_>, &'static str) {
     let Some(rest) = path.strip_prefix('/') else {
-        return (Route::NotFound, "");
+        return Route::NotFound;
     };
     let mut segments = [""; MAX_SEGMENTS];
     let mut count = 0;
     for segment in rest.split('/') {
         if count == MAX_SEGMENTS {
-            return (Route::NotFound, "");
+            return Route::NotFound;
         }
         segments[count] = segment;
         count += 1;
     }
-    match &segments[..count] {
+    let segments = &segments[..count];
+    let reads = *method == Method::GET || *method == Method::HEAD;
+    let posts = *method == Method::POST;
+    match find(segments) {
+        (Route::NotFound, _) => find_rest(method, segments),
+        (_, allowed) if allowed == READS && !reads || allowed == POSTS && !posts => {
+            Route::NotAllowed(allowed)
+        }
+        (route, _) => route,
+    }
+}
+
+/// Paths with an operation of HTTP+JSON at their end: below the root, an agent or a tenant, those of
+/// 0.3 below `/v1` of the root or an agent.
+fn find_rest<'a>(method: &Method, segments: &[&'a str]) -> Route<'a> {
+    let (agent, below) = match segments {
+        ["agents", agent, below @ ..] => (decode(agent), below),
+        below => (None, below),
+    };
+    let (tenant, is_old, resource) = match below {
+        ["v1", below @ ..] => (None, true, Resource::find_v0_3(below)),
+        below => match (Resource::find(below), below) {
+            (None, [tenant, below @ ..]) => (decode(tenant), false, Resource::find(below)),
+            (resource, _) => (None, false, resource),
+        },
+    };
+    let is_tenant = |name: &str| !RESERVED_NAMES.contains(&name);
+    let Some(resource) = resource.filter(|_| tenant.as_deref().is_none_or(is_tenant)) else {
+        return Route::NotFound;
+    };
+    let verb = Verb::from_name(method.as_str());
+    match verb.and_then(|verb| resource.operation(verb)) {
+        None => Route::NotAllowed(resource.allowed()),
+        Some(operation) => Route::Rest(
+            agent,
+            Target {
+                operation,
+                resource,
+                tenant,
+                is_old,
+            },
+        ),
+    }
+}
+
+/// A segment decoded once, if there is something in it.
+fn decode(segment: &str) -> Option<Cow<'_, str>> {
+    let decoded = percent_decode_str(segment).decode_utf8().ok()?;
+    Some(decoded).filter(|text| !text.is_empty())
+}
+
+fn find<'a>(segments: &[&'a str]) -> (Route<'a>, &'static str) {
+    match segments {
         [""] => (Route::JsonRpc(None), POSTS),
         [".well-known", "agent-card.json"] => (Route::Card(None), READS),
         [".well-known", "agent.json"] => (Route::LegacyCard(None), READS),
@@ -88,8 +135,8 @@ fn find(path: &str) -> (Route<'_>, &'static str) {
     }
 }
 
-/// Segments of the longest path there is.
-const MAX_SEGMENTS: usize = 4;
+/// Segments of the longest path there is: a push configuration of a tenant of an agent.
+const MAX_SEGMENTS: usize = 7;
 
 /// A route with one segment of the path in it, decoded once: an id is only ever an id.
 fn with_segment<'a>(
@@ -97,9 +144,9 @@ fn with_segment<'a>(
     route: impl FnOnce(Cow<'a, str>) -> Route<'a>,
     allowed: &'static str,
 ) -> (Route<'a>, &'static str) {
-    match percent_decode_str(segment).decode_utf8() {
-        Ok(decoded) if !decoded.is_empty() => (route(decoded), allowed),
-        _ => (Route::NotFound, ""),
+    match decode(segment) {
+        Some(decoded) => (route(decoded), allowed),
+        None => (Route::NotFound, ""),
     }
 }
 
@@ -131,7 +178,14 @@ mod tests {
             "/agents",
             "/x/y",
             "/a2a/tasks/%FF",
-            "/1/2/3/4/5",
+            "/1/2/3/4/5/6/7/8",
+            "/a2a/message:send",
+            "/v1/extendedAgentCard",
+            "/agents/x/y/v1/tasks",
+            "/agents//tasks",
+            "/agents/%FF/tasks",
+            "//message:send",
+            "/message:send/",
         ] {
             assert_eq!(route(&Method::POST, path), Route::NotFound, "{path}");
         }
@@ -145,5 +199,80 @@ mod tests {
             Route::NotAllowed("GET, HEAD")
         );
         assert_eq!(route(&Method::HEAD, "/health"), Route::Health);
+    }
+
+    #[test]
+    fn operations_of_http_json_have_paths_below_root_agent_and_tenant() {
+        use nuncio_wire::Method as Operation;
+        let text = |text: &'static str| Some(Cow::Borrowed(text));
+        for (verb, path, agent, tenant, is_old, operation) in [
+            (
+                "POST",
+                "/message:send",
+                None,
+                None,
+                false,
+                Operation::SendMessage,
+            ),
+            (
+                "GET",
+                "/t/tasks",
+                None,
+                text("t"),
+                false,
+                Operation::ListTasks,
+            ),
+            (
+                "HEAD",
+                "/agents/x/tasks/1",
+                text("x"),
+                None,
+                false,
+                Operation::GetTask,
+            ),
+            (
+                "POST",
+                "/agents/x/t/tasks/1:cancel",
+                text("x"),
+                text("t"),
+                false,
+                Operation::CancelTask,
+            ),
+            (
+                "GET",
+                "/v1/tasks/1:subscribe",
+                None,
+                None,
+                true,
+                Operation::SubscribeToTask,
+            ),
+            (
+                "GET",
+                "/agents/x/v1/card",
+                text("x"),
+                None,
+                true,
+                Operation::GetExtendedAgentCard,
+            ),
+        ] {
+            let found = route(&verb.parse().unwrap(), path);
+            let Route::Rest(found_agent, target) = found else {
+                panic!("{verb} {path}: {found:?}");
+            };
+            let found = (found_agent, target.tenant, target.is_old, target.operation);
+            assert_eq!(found, (agent, tenant, is_old, operation), "{verb} {path}");
+        }
+        for (verb, path, allowed) in [
+            ("GET", "/message:send", "POST"),
+            ("PUT", "/tasks/1", "GET, HEAD"),
+            (
+                "DELETE",
+                "/t/tasks/1/pushNotificationConfigs",
+                "GET, HEAD, POST",
+            ),
+        ] {
+            let found = route(&verb.parse().unwrap(), path);
+            assert_eq!(found, Route::NotAllowed(allowed), "{verb} {path}");
+        }
     }
 }

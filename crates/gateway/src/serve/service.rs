@@ -2,7 +2,8 @@
 //! Then it belongs to its binding.
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName};
+use http::header::{HeaderName, ORIGIN};
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use nuncio_wire::{A2aError, ErrorKind};
@@ -12,9 +13,11 @@ use std::sync::Arc;
 use super::read_body::{self, BodyRefused};
 use super::routes::{Route, route};
 use super::socket_guard::Patience;
-use super::{HttpResponse, head};
+use super::{HttpResponse, cross_origin, head};
 use crate::agents::ServedAgent;
-use crate::bindings::{answer, cards::Cards, jsonrpc, openfang};
+use crate::bindings::media_type::MediaType;
+use crate::bindings::rest::BodyRule;
+use crate::bindings::{answer, cards::Cards, jsonrpc, openfang, rest};
 use crate::config::ServerConfig;
 use crate::operations::Operations;
 use crate::security::{Authenticator, Caller, Denied, HostCheck};
@@ -73,34 +76,52 @@ impl Service {
 
     /// Answers one request; never fails.
     pub async fn serve(&self, peer: Peer, request: Request<Incoming>) -> HttpResponse {
-        if let Err((status, text)) = head::check(&request, &self.hosts) {
-            return answer::refusal(status, text);
-        }
         let address = peer.from.ip();
-        self.route(peer, request, |headers| {
-            self.authenticator.caller(headers, address)
-        })
-        .await
+        let (parts, body) = request.into_parts();
+        let route = route(&parts.method, parts.uri.path());
+        if let Err((status, text)) = head::check(&parts, &self.hosts) {
+            let kind = match status {
+                StatusCode::FORBIDDEN => ErrorKind::PermissionDenied,
+                StatusCode::UNSUPPORTED_MEDIA_TYPE => ErrorKind::ContentTypeNotSupported,
+                _ => ErrorKind::InvalidRequest,
+            };
+            let error = A2aError::new(kind, text);
+            return self
+                .speech(&route, &parts.headers)
+                .refuse(&error, Some(status));
+        }
+        let origin = parts.headers.get(ORIGIN).cloned();
+        let response = self
+            .route(peer, &parts, route, body, |headers| {
+                self.authenticator.caller(headers, address)
+            })
+            .await;
+        // Pages of other origins have been refused by now.
+        match origin {
+            Some(origin) => cross_origin::readable_by(origin, response),
+            None => response,
+        }
     }
 
     /// Answers one request of somebody who needs no credential: the operator at the control socket.
     pub async fn serve_operator(&self, peer: Peer, request: Request<Incoming>) -> HttpResponse {
-        self.route(peer, request, |_| Ok(Caller::operator())).await
+        let (parts, body) = request.into_parts();
+        let route = route(&parts.method, parts.uri.path());
+        self.route(peer, &parts, route, body, |_| Ok(Caller::operator()))
+            .await
     }
 
     async fn route(
         &self,
         peer: Peer,
-        request: Request<Incoming>,
+        parts: &Parts,
+        route: Route<'_>,
+        body: Incoming,
         identify: impl FnOnce(&HeaderMap) -> Result<Caller, Denied>,
     ) -> HttpResponse {
-        let (parts, body) = request.into_parts();
         let head_only = parts.method == Method::HEAD;
-        let response = match route(&parts.method, parts.uri.path()) {
-            Route::NotFound => {
-                answer::refusal(StatusCode::NOT_FOUND, "there is nothing at this path")
-            }
-            Route::NotAllowed(allowed) => answer::not_allowed(allowed),
+        let response = match route {
+            Route::NotFound | Route::NotAllowed(_) => self.nothing(&route, parts),
             Route::Health => answer::text_json(r#"{"status":"ok"}"#),
             Route::Ready => answer::text_json(r#"{"status":"ready"}"#),
             Route::Card(agent) => self.cards.card(peer, agent.as_deref(), &parts.headers),
@@ -110,8 +131,10 @@ impl Service {
             }
             Route::AgentList => self.cards.agent_list(peer),
             route => match identify(&parts.headers) {
-                Ok(caller) => self.serve_caller(caller, &parts, route, body).await,
-                Err(denied) => self.denied(&route, denied),
+                Ok(caller) => self.serve_caller(caller, parts, route, body).await,
+                Err(Denied::Unauthenticated(error) | Denied::Untrusted(error)) => {
+                    self.speech(&route, &parts.headers).refuse(&error, None)
+                }
             },
         };
         if head_only {
@@ -121,11 +144,27 @@ impl Service {
         }
     }
 
+    /// Where no operation is asked for: an unknown path, a wrong verb, a preflight.
+    fn nothing(&self, route: &Route<'_>, parts: &Parts) -> HttpResponse {
+        let speech = self.speech(route, &parts.headers);
+        let Route::NotAllowed(allowed) = route else {
+            let error = A2aError::new(ErrorKind::MethodNotFound, "There is nothing at this path.");
+            return speech.refuse(&error, None);
+        };
+        if cross_origin::is_preflight(parts) {
+            return cross_origin::preflight(allowed);
+        }
+        let text = format!("This path takes only {allowed}.");
+        let error = A2aError::new(ErrorKind::MethodNotFound, text);
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        answer::with_allow(speech.refuse(&error, Some(status)), allowed)
+    }
+
     /// Everything that needs to know who asks.
     async fn serve_caller(
         &self,
         caller: Caller,
-        parts: &http::request::Parts,
+        parts: &Parts,
         route: Route<'_>,
         body: Incoming,
     ) -> HttpResponse {
@@ -134,12 +173,16 @@ impl Service {
             query: parts.uri.query(),
             caller,
         };
-        if let Route::LegacyGet(id) = &route {
-            return openfang::get(&self.operations, &head, id).await;
-        }
-        let body = match self.read_body(&parts.headers, &route, body).await {
+        let speech = self.speech(&route, &parts.headers);
+        let rule = match &route {
+            Route::LegacyGet(_) => BodyRule::None,
+            Route::LegacyCancel(_) => BodyRule::Untyped,
+            Route::Rest(_, target) => target.body(parts.method == Method::POST),
+            _ => BodyRule::Required,
+        };
+        let body = match self.read_body(&parts.headers, rule, body).await {
             Ok(body) => body,
-            Err(refused) => return *refused,
+            Err((status, error)) => return speech.refuse(&error, Some(status)),
         };
         match route {
             Route::JsonRpc(agent) => match self.agent(agent.as_deref()) {
@@ -148,13 +191,27 @@ impl Service {
                 }
                 None => no_agent(),
             },
+            Route::Rest(agent, target) => {
+                let found = match (&agent, &target.tenant) {
+                    (None, Some(tenant)) => self.operations.agents().by_tenant(tenant),
+                    (agent, _) => self.agent(agent.as_deref()),
+                };
+                let Some(found) = found else {
+                    let text = "There is no agent at this path; see /a2a/agents.";
+                    return speech.refuse(&A2aError::new(ErrorKind::MethodNotFound, text), None);
+                };
+                let is_named = agent.is_some() || target.tenant.is_some();
+                let body = Some(&*body).filter(|_| rule != BodyRule::None);
+                rest::serve(&self.operations, &head, &target, found, is_named, body).await
+            }
             Route::Legacy(agent) => match self.agent(agent.as_deref()) {
                 Some(found) => openfang::serve(&self.operations, &head, found, &body).await,
                 None => no_agent(),
             },
+            Route::LegacyGet(id) => openfang::get(&self.operations, &head, &id).await,
             Route::LegacySend => openfang::send(&self.operations, &head, &body).await,
             Route::LegacyCancel(id) => openfang::cancel(&self.operations, &head, &id).await,
-            _ => answer::refusal(StatusCode::NOT_FOUND, "there is nothing at this path"),
+            other => self.nothing(&other, parts),
         }
     }
 
@@ -163,63 +220,88 @@ impl Service {
         name.map_or_else(|| agents.default_agent(), |name| agents.get(name))
     }
 
-    fn denied(&self, route: &Route<'_>, denied: Denied) -> HttpResponse {
-        let error = match denied {
-            Denied::Unauthenticated(error) | Denied::Untrusted(error) => error,
+    /// In which shape the callers of a route expect a refusal.
+    fn speech(&self, route: &Route<'_>, headers: &HeaderMap) -> Speech {
+        let is_old = match route {
+            Route::JsonRpc(_) | Route::Legacy(_) => return Speech::JsonRpc,
+            Route::Rest(_, target) => target.is_old,
+            Route::NotFound | Route::NotAllowed(_) => false,
+            _ => return Speech::Plain,
         };
-        if speaks_jsonrpc(route) {
-            jsonrpc::refused(&error, None)
-        } else {
-            answer::plain_error(&error)
-        }
+        Speech::Rest(rest::Wording::of(&self.operations, headers, is_old))
     }
 
     async fn read_body(
         &self,
         headers: &HeaderMap,
-        route: &Route<'_>,
+        rule: BodyRule,
         body: Incoming,
-    ) -> Result<Bytes, Box<HttpResponse>> {
-        let refuse = |status: StatusCode, kind: ErrorKind, text: &'static str| {
-            let error = A2aError::new(kind, text);
-            Box::new(if speaks_jsonrpc(route) {
-                jsonrpc::refused(&error, Some(status))
-            } else {
-                answer::refusal(status, text)
-            })
-        };
+    ) -> Result<Bytes, (StatusCode, A2aError)> {
+        if rule == BodyRule::None {
+            return Ok(Bytes::new());
+        }
+        let is_json = rule == BodyRule::Untyped || MediaType::of_body(headers).is_some();
         // Also the barrier against posts of foreign pages: text/plain needs no preflight.
-        if !matches!(route, Route::LegacyCancel(_)) && !is_json(headers) {
-            let text = "The body must be application/json in UTF-8; set Content-Type.";
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(refuse(status, ErrorKind::ContentTypeNotSupported, text));
+        if rule == BodyRule::Required && !is_json {
+            return Err(not_json());
         }
         let settings = self.settings();
         let limit = settings.body_timeout.get();
-        let read = read_body::read(body, settings.max_body_bytes, limit).await;
-        read.map_err(|refused| match refused {
-            BodyRefused::TooLarge => {
-                let text = "The body is larger than this gateway takes (server.max_body_bytes).";
-                refuse(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    ErrorKind::InvalidRequest,
-                    text,
-                )
-            }
-            BodyRefused::TooSlow => {
-                let text = "The body did not arrive in time (server.body_timeout).";
-                refuse(StatusCode::REQUEST_TIMEOUT, ErrorKind::InvalidRequest, text)
-            }
-            BodyRefused::Broken => {
-                let text = "The body broke off.";
-                refuse(StatusCode::BAD_REQUEST, ErrorKind::ParseError, text)
-            }
-        })
+        match read_body::read(body, settings.max_body_bytes, limit).await {
+            Ok(body) if !is_json && !body.is_empty() => Err(not_json()),
+            Ok(body) => Ok(body),
+            Err(refused) => Err(explain(refused)),
+        }
     }
 }
 
-fn speaks_jsonrpc(route: &Route<'_>) -> bool {
-    matches!(route, Route::JsonRpc(_) | Route::Legacy(_))
+fn not_json() -> (StatusCode, A2aError) {
+    let text =
+        "The body must be application/json or application/a2a+json in UTF-8; set Content-Type.";
+    let error = A2aError::new(ErrorKind::ContentTypeNotSupported, text);
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, error)
+}
+
+/// What a body that was not read says to its sender.
+fn explain(refused: BodyRefused) -> (StatusCode, A2aError) {
+    let (status, kind, text) = match refused {
+        BodyRefused::TooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            ErrorKind::InvalidRequest,
+            "The body is larger than this gateway takes (server.max_body_bytes).",
+        ),
+        BodyRefused::TooSlow => (
+            StatusCode::REQUEST_TIMEOUT,
+            ErrorKind::InvalidRequest,
+            "The body did not arrive in time (server.body_timeout).",
+        ),
+        BodyRefused::Broken => (
+            StatusCode::BAD_REQUEST,
+            ErrorKind::ParseError,
+            "The body broke off.",
+        ),
+    };
+    (status, A2aError::new(kind, text))
+}
+
+/// The shape of a refusal that comes before a binding has the word.
+enum Speech {
+    JsonRpc,
+    Rest(rest::Wording),
+    /// `{"error":"…"}`
+    Plain,
+}
+
+impl Speech {
+    /// The refusal; `status` where it is not the one that the error's kind has.
+    fn refuse(&self, error: &A2aError, status: Option<StatusCode>) -> HttpResponse {
+        match (self, status) {
+            (Self::JsonRpc, status) => jsonrpc::refused(error, status),
+            (Self::Rest(wording), status) => wording.error(error, status),
+            (Self::Plain, Some(status)) => answer::refusal(status, &error.message),
+            (Self::Plain, None) => answer::plain_error(error),
+        }
+    }
 }
 
 fn no_agent() -> HttpResponse {
@@ -229,60 +311,8 @@ fn no_agent() -> HttpResponse {
     )
 }
 
-/// `application/json` or `application/a2a+json`, in UTF-8 if it says so.
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-    else {
-        return false;
-    };
-    let mut pieces = value.split(';').map(str::trim);
-    let essence = pieces.next().unwrap_or_default();
-    let known = essence.eq_ignore_ascii_case("application/json")
-        || essence.eq_ignore_ascii_case("application/a2a+json");
-    known
-        && pieces.all(|parameter| match parameter.split_once('=') {
-            Some((name, charset)) if name.eq_ignore_ascii_case("charset") => {
-                charset.trim_matches('"').eq_ignore_ascii_case("utf-8")
-            }
-            _ => true,
-        })
-}
-
 /// A header's text, if it is there and is text.
 #[must_use]
 pub fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_json_in_utf8_is_taken() {
-        let is = |value: &str| {
-            is_json(&HeaderMap::from_iter([(
-                CONTENT_TYPE,
-                value.parse().unwrap(),
-            )]))
-        };
-        for taken in [
-            "application/json",
-            "Application/JSON; charset=UTF-8",
-            "application/a2a+json;charset=\"utf-8\"",
-        ] {
-            assert!(is(taken), "{taken}");
-        }
-        for refused in [
-            "text/plain",
-            "application/json; charset=utf-16",
-            "application/jsonx",
-            "",
-        ] {
-            assert!(!is(refused), "{refused}");
-        }
-        assert!(!is_json(&HeaderMap::new()));
-    }
 }

@@ -3,4 +3,5 @@
 //! They know envelopes and frames, never what is inside: that is [`crate::dialects`].
 
 pub mod jsonrpc;
+pub mod rest;
 pub mod sse;

@@ -13,7 +13,7 @@ pub mod v0_3;
 mod v1;
 
 pub use card::{CardError, CardGeneration, read_card};
-pub use negotiate::{Negotiation, follows_task, negotiate};
+pub use negotiate::{Negotiation, follows_task, negotiate, negotiate_rest};
 
 use std::fmt;
 use std::str::FromStr;
@@ -96,6 +96,28 @@ impl Dialect {
             Self::V1 | Self::V1Slash => v1::read_request(method, params, message_id),
             Self::V0_3 => v0_3::read_request(method, params, message_id),
             Self::Legacy => openfang::read_request(method, params, message_id),
+        }
+    }
+
+    /// Reads parameters of which a part stands elsewhere, in a path: whoever fills it in also
+    /// validates.
+    pub(crate) fn read_partial(
+        self,
+        method: Method,
+        params: Option<&str>,
+    ) -> Result<Request, A2aError> {
+        match self {
+            Self::V1 | Self::V1Slash => v1::read_partial(method, params, None),
+            Self::V0_3 => v0_3::read_partial(method, params, None),
+            Self::Legacy => openfang::read_request(method, params, None),
+        }
+    }
+
+    /// Validates what [`Dialect::read_partial`] read; the error has the dialect's names of fields.
+    pub(crate) fn validate(self, request: &Request) -> Result<(), A2aError> {
+        match self {
+            Self::V0_3 => v0_3::validate(request),
+            Self::V1 | Self::V1Slash | Self::Legacy => request.validate(),
         }
     }
 

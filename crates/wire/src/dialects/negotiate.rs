@@ -83,6 +83,29 @@ pub fn negotiate(
     }
 }
 
+/// Finds the dialect of a request over HTTP+JSON, where the path and not a name tells the generations
+/// apart: `is_old_path` says that it begins with `/v1`, the prefix of 0.3.
+///
+/// Errors: VersionNotSupported, and MethodNotFound for old paths where 0.3 is not served.
+pub fn negotiate_rest(
+    is_old_path: bool,
+    version: Option<&str>,
+    policy: &Negotiation,
+) -> Result<Dialect, A2aError> {
+    if is_old_path && !policy.v0_3 {
+        let text = "Nothing is served below /v1: A2A 0.3 is switched off here.";
+        return Err(A2aError::new(ErrorKind::MethodNotFound, text));
+    }
+    match (read_version(version, policy)?, is_old_path) {
+        (Asked::V0_3 | Asked::Nothing, true) => Ok(Dialect::V0_3),
+        (Asked::V1, true) => Err(unsupported("1.0", "the paths of 1.0 have no /v1 in front")),
+        (Asked::V1, false) => Ok(Dialect::V1),
+        (Asked::Nothing, false) if !policy.strict_version => Ok(Dialect::V1),
+        (Asked::Nothing, false) => Err(unsupported("", "paths of 1.0 need A2A-Version: 1.0")),
+        (Asked::V0_3, false) => Err(unsupported("0.3", "the paths of 0.3 begin with /v1")),
+    }
+}
+
 /// Most characters of an unknown method's name that an error repeats.
 const MAX_SHOWN_CHARS: usize = 64;
 

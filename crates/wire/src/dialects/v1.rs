@@ -22,6 +22,17 @@ pub(super) fn read_request(
     params: Option<&str>,
     message_id: Option<&str>,
 ) -> Result<Request, A2aError> {
+    let request = read_partial(method, params, message_id)?;
+    request.validate()?;
+    Ok(request)
+}
+
+/// Reads without validating.
+pub(super) fn read_partial(
+    method: Method,
+    params: Option<&str>,
+    message_id: Option<&str>,
+) -> Result<Request, A2aError> {
     let send = || -> Result<SendMessageRequest, A2aError> {
         let mut request: SendMessageRequest = read_params(params)?;
         if let Some(id) = message_id.filter(|_| request.message.message_id.is_empty()) {
@@ -29,7 +40,7 @@ pub(super) fn read_request(
         }
         Ok(request)
     };
-    let request = match method {
+    Ok(match method {
         Method::SendMessage => Request::SendMessage(send()?),
         Method::SendStreamingMessage => Request::SendStreamingMessage(send()?),
         Method::GetTask => Request::GetTask(read_params(params)?),
@@ -49,9 +60,7 @@ pub(super) fn read_request(
             Request::DeleteTaskPushNotificationConfig(read_params(params)?)
         }
         Method::GetExtendedAgentCard => Request::GetExtendedAgentCard(read_params(params)?),
-    };
-    request.validate()?;
-    Ok(request)
+    })
 }
 
 /// The nested form that earlier texts of 1.0 showed and peers still send; the flat one is current.

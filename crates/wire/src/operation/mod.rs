@@ -79,6 +79,23 @@ impl Request {
         }
     }
 
+    /// Where the request keeps its tenant.
+    pub fn tenant_mut(&mut self) -> &mut Option<String> {
+        match self {
+            Self::SendMessage(r) | Self::SendStreamingMessage(r) => &mut r.tenant,
+            Self::GetTask(r) => &mut r.tenant,
+            Self::ListTasks(r) => &mut r.tenant,
+            Self::CancelTask(r) => &mut r.tenant,
+            Self::SubscribeToTask(r) => &mut r.tenant,
+            Self::CreateTaskPushNotificationConfig(r) => &mut r.tenant,
+            Self::GetTaskPushNotificationConfig(r) | Self::DeleteTaskPushNotificationConfig(r) => {
+                &mut r.tenant
+            }
+            Self::ListTaskPushNotificationConfigs(r) => &mut r.tenant,
+            Self::GetExtendedAgentCard(r) => &mut r.tenant,
+        }
+    }
+
     /// Checks required members and bounds; the error names every field that is wrong.
     pub fn validate(&self) -> Result<(), A2aError> {
         let mut violations = Vec::new();

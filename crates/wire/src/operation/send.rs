@@ -102,7 +102,7 @@ json_object!(SendMessageConfiguration {
 });
 
 impl SendMessageConfiguration {
-    fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }

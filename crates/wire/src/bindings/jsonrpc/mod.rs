@@ -8,6 +8,7 @@ mod answer;
 mod call;
 mod request_id;
 
+pub(super) use answer::read_error;
 pub use answer::{Answer, read_answer, read_void_answer, write_error, write_result};
 pub use call::{Call, Refused, read_call, write_call};
 pub use request_id::RequestId;

@@ -17,6 +17,8 @@ pub(in crate::dialects) struct AnyPushConfig {
     token: Option<String>,
     authentication: Option<AnyAuthentication>,
     nested: Option<Nested>,
+    name: ResourceName,
+    parent: ResourceName,
 }
 
 json_object!(AnyPushConfig {
@@ -27,7 +29,34 @@ json_object!(AnyPushConfig {
     token: "token",
     authentication: "authentication",
     nested: "pushNotificationConfig" | "push_notification_config" | "config",
+    name: "name",
+    parent: "parent",
 });
+
+/// `tasks/{id}` or `tasks/{id}/pushNotificationConfigs/{configId}`, as the proto of 0.3 has it.
+#[derive(Default)]
+struct ResourceName {
+    task: Option<String>,
+    config: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for ResourceName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let mut segments = text.split('/').filter(|segment| !segment.is_empty());
+        let mut name = Self::default();
+        while let (Some(kind), Some(id)) = (segments.next(), segments.next()) {
+            match kind {
+                "tasks" => name.task = Some(id.to_owned()),
+                "pushNotificationConfigs" => name.config = Some(id.to_owned()),
+                _ => {}
+            }
+        }
+        Ok(name)
+    }
+}
+
+impl crate::json::Value<'_> for ResourceName {}
 
 struct Nested {
     id: Option<String>,
@@ -35,11 +64,30 @@ struct Nested {
     url: String,
     token: Option<String>,
     authentication: Option<AnyAuthentication>,
+    name: ResourceName,
+    nested: Option<Innermost>,
 }
 
 json_object!(Nested {
     id: "id",
     task_id: "taskId" | "task_id",
+    url: "url",
+    token: "token",
+    authentication: "authentication",
+    name: "name",
+    nested: "pushNotificationConfig" | "push_notification_config",
+});
+
+/// The configuration itself where 0.3's REST wraps it twice.
+struct Innermost {
+    id: Option<String>,
+    url: String,
+    token: Option<String>,
+    authentication: Option<AnyAuthentication>,
+}
+
+json_object!(Innermost {
+    id: "id",
     url: "url",
     token: "token",
     authentication: "authentication",
@@ -72,13 +120,33 @@ impl From<AnyAuthentication> for AuthenticationInfo {
     }
 }
 
+impl Nested {
+    /// Without its own wrapper.
+    fn flattened(self) -> Self {
+        let Some(inner) = self.nested else {
+            return self;
+        };
+        Self {
+            id: inner.id.or(self.id),
+            task_id: self.task_id,
+            url: inner.url,
+            token: inner.token,
+            authentication: inner.authentication,
+            name: self.name,
+            nested: None,
+        }
+    }
+}
+
 impl From<AnyPushConfig> for TaskPushNotificationConfig {
     fn from(any: AnyPushConfig) -> Self {
-        let Some(nested) = any.nested else {
+        let task_id = any.task_id.or(any.name.task).or(any.parent.task);
+        let id = any.id.or(any.name.config);
+        let Some(nested) = any.nested.map(Nested::flattened) else {
             return Self {
                 tenant: any.tenant,
-                id: any.id,
-                task_id: any.task_id,
+                id,
+                task_id,
                 url: any.url,
                 token: any.token,
                 authentication: any.authentication.map(AuthenticationInfo::from),
@@ -86,8 +154,8 @@ impl From<AnyPushConfig> for TaskPushNotificationConfig {
         };
         Self {
             tenant: any.tenant,
-            id: nested.id.or(any.id),
-            task_id: any.task_id.or(nested.task_id),
+            id: nested.id.or(id).or(nested.name.config),
+            task_id: task_id.or(nested.task_id).or(nested.name.task),
             url: nested.url,
             token: nested.token,
             authentication: nested.authentication.map(AuthenticationInfo::from),

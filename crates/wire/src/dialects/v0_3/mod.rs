@@ -2,12 +2,23 @@
 //! appendix A; the 0.3.0 text for what it leaves out).
 //!
 //! Requests are read by `read`, everything is written by `write`, cards are converted by `card`.
+//! `proto_read` and `proto_write` have the JSON of its proto, which is spoken over REST.
 
 mod card;
+mod proto_read;
+mod proto_write;
 mod read;
 mod write;
 
 pub use card::{write_card, write_merged_card};
 
-pub(super) use read::{read_request, write_params};
+pub(crate) use proto_read::{
+    is_text_form, unwrap_event_data, unwrap_request_data, unwrap_response_data,
+};
+pub(crate) use proto_write::{
+    write_proto_body, write_proto_event, write_proto_response, write_wrapped_event,
+    write_wrapped_response,
+};
+pub(crate) use read::at_least_one;
+pub(super) use read::{read_partial, read_request, validate, write_params};
 pub(super) use write::{write_event, write_response, write_task};

@@ -102,9 +102,20 @@ pub(in crate::dialects) fn read_request(
     params: Option<&str>,
     message_id: Option<&str>,
 ) -> Result<Request, A2aError> {
+    let request = read_partial(method, params, message_id)?;
+    validate(&request)?;
+    Ok(request)
+}
+
+/// Reads without validating.
+pub(in crate::dialects) fn read_partial(
+    method: Method,
+    params: Option<&str>,
+    message_id: Option<&str>,
+) -> Result<Request, A2aError> {
     let send = || Ok(read_params::<SendParams>(params)?.into_request(message_id));
     let task = || read_params::<TaskParams>(params);
-    let request = match method {
+    Ok(match method {
         Method::SendMessage => Request::SendMessage(send()?),
         Method::SendStreamingMessage => Request::SendStreamingMessage(send()?),
         Method::CreateTaskPushNotificationConfig => {
@@ -116,17 +127,20 @@ pub(in crate::dialects) fn read_request(
         // 0.3 has no list; where it is asked for all the same, the parameters are those of 1.0.
         Method::ListTasks => Request::ListTasks(read_params(params)?),
         method => about_task(method, task()?),
-    };
-    if let Request::GetTaskPushNotificationConfig(names) = &request
+    })
+}
+
+/// Validates, naming the fields at fault as 0.3 does.
+pub(in crate::dialects) fn validate(request: &Request) -> Result<(), A2aError> {
+    if let Request::GetTaskPushNotificationConfig(names) = request
         && names.id.is_empty()
         && !names.task_id.is_empty()
     {
-        return Ok(request);
+        return Ok(());
     }
     request
         .validate()
-        .map_err(|error| with_old_names(method, error))?;
-    Ok(request)
+        .map_err(|error| with_old_names(request.method(), error))
 }
 
 fn about_task(method: Method, params: TaskParams) -> Request {
@@ -268,7 +282,7 @@ impl Serialize for Old<Named<'_>> {
 }
 
 /// 0.3 cannot ask for no history: one message is the least, and the reader of the answer cuts it.
-fn at_least_one(history_length: i32) -> i32 {
+pub(crate) fn at_least_one(history_length: i32) -> i32 {
     history_length.max(1)
 }
 

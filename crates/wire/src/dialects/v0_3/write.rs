@@ -92,7 +92,7 @@ where
 }
 
 /// Writes the member if there is a value.
-fn entry<M: SerializeMap, T: Serialize>(
+pub(super) fn entry<M: SerializeMap, T: Serialize>(
     map: &mut M,
     name: &'static str,
     value: Option<T>,
@@ -103,7 +103,7 @@ fn entry<M: SerializeMap, T: Serialize>(
     }
 }
 
-fn filled<T>(list: &[T]) -> Option<&[T]> {
+pub(super) fn filled<T>(list: &[T]) -> Option<&[T]> {
     Some(list).filter(|list| !list.is_empty())
 }
 
@@ -214,12 +214,12 @@ impl Serialize for Old<&Part> {
 
 /// Content of a data part that 0.3 would not take as it is.
 #[derive(serde::Serialize)]
-struct Wrapped<'a> {
-    value: &'a RawJson,
+pub(super) struct Wrapped<'a> {
+    pub(super) value: &'a RawJson,
 }
 
 /// The metadata of a part that has something to say for which 0.3 has no member.
-fn labels(part: &Part) -> Option<Metadata> {
+pub(super) fn labels(part: &Part) -> Option<Metadata> {
     let implied = implied_media_type(&part.content)?;
     let mut metadata = None;
     let mut add = |key: &str, value: RawJson| {

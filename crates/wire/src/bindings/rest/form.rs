@@ -1,0 +1,65 @@
+//! The spellings of answers: that of 1.0, and the two that 0.3 has on this binding.
+
+use crate::dialects::{Dialect, v0_3};
+use crate::event::StreamResponse;
+use crate::operation::{Method, Response};
+
+/// How an answer or an event is spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// 1.0.
+    V1,
+    /// 0.3 as its text has it: the objects of its JSON-RPC binding, wrapped.
+    V0_3Text,
+    /// 0.3 as its official SDKs have it: the JSON of its proto.
+    V0_3Proto,
+}
+
+impl Form {
+    /// The form for whoever shows none: 0.3 as its SDKs speak it, since they are who calls.
+    #[must_use]
+    pub fn of(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::V0_3 => Self::V0_3Proto,
+            Dialect::V1 | Dialect::V1Slash | Dialect::Legacy => Self::V1,
+        }
+    }
+
+    /// The dialect the form belongs to.
+    #[must_use]
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::V1 => Dialect::V1,
+            Self::V0_3Text | Self::V0_3Proto => Dialect::V0_3,
+        }
+    }
+
+    /// Appends the answer to `method`.
+    pub fn write_response(self, method: Method, response: &Response, out: &mut Vec<u8>) {
+        match self {
+            Self::V1 => Dialect::V1.write_response(method, response, out),
+            Self::V0_3Text => v0_3::write_wrapped_response(response, out),
+            Self::V0_3Proto => v0_3::write_proto_response(response, out),
+        }
+    }
+
+    /// Appends one event of a stream; `last` says that the stream ends after it.
+    pub fn write_event(self, event: &StreamResponse, last: bool, out: &mut Vec<u8>) {
+        match self {
+            Self::V1 => Dialect::V1.write_event(event, last, out),
+            Self::V0_3Text => v0_3::write_wrapped_event(event, last, out),
+            Self::V0_3Proto => v0_3::write_proto_event(event, last, out),
+        }
+    }
+
+    /// Appends a stored event, which is in 1.0; see [`Dialect::write_stored_event`].
+    pub fn write_stored_event(self, payload: &[u8], last: bool, out: &mut Vec<u8>) {
+        match self {
+            Self::V1 => out.extend_from_slice(payload),
+            Self::V0_3Text | Self::V0_3Proto => match serde_json::from_slice(payload) {
+                Ok(event) => self.write_event(&event, last, out),
+                Err(_) => out.extend_from_slice(payload),
+            },
+        }
+    }
+}
