@@ -87,7 +87,9 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, A2a
 
 /// The URIs of the extensions a client supports: lists with commas, in any number of headers.
 fn extensions(headers: &HeaderMap) -> Vec<String> {
-    let values = EXTENSIONS.into_iter().flat_map(|name| headers.get_all(name));
+    let values = EXTENSIONS
+        .into_iter()
+        .flat_map(|name| headers.get_all(name));
     let mut listed: Vec<String> = Vec::new();
     for uri in values
         .filter_map(|value| value.to_str().ok())

@@ -72,16 +72,22 @@ pub(super) fn route<'a>(method: &Method, path: &'a str) -> Route<'a> {
 /// 0.3 below `/v1` of the root or an agent.
 fn find_rest<'a>(method: &Method, segments: &[&'a str]) -> Route<'a> {
     let (agent, below) = match segments {
-        ["agents", agent, below @ ..] => (decode(agent), below),
+        ["agents", agent, below @ ..] => (Some(decode(agent)), below),
         below => (None, below),
     };
     let (tenant, is_old, resource) = match below {
         ["v1", below @ ..] => (None, true, Resource::find_v0_3(below)),
         below => match (Resource::find(below), below) {
-            (None, [tenant, below @ ..]) => (decode(tenant), false, Resource::find(below)),
+            (None, [tenant, below @ ..]) => (Some(decode(tenant)), false, Resource::find(below)),
             (resource, _) => (None, false, resource),
         },
     };
+    // A name that is empty or no text is nobody's, and those of our own paths are no tenant's.
+    let is_nobody = |name: &Option<Option<_>>| matches!(name, Some(None));
+    if is_nobody(&agent) || is_nobody(&tenant) {
+        return Route::NotFound;
+    }
+    let (agent, tenant) = (agent.flatten(), tenant.flatten());
     let is_tenant = |name: &str| !RESERVED_NAMES.contains(&name);
     let Some(resource) = resource.filter(|_| tenant.as_deref().is_none_or(is_tenant)) else {
         return Route::NotFound;

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::rig::{ECHO, Rig, message, over_stores, script_agent};
+use crate::rig::{ECHO, Rig, message, over_bindings, script_agent};
 
-over_stores! {
-    async fn a_cancel_stops_the_whole_process_group_before_it_is_final(store: Store) {
+over_bindings! {
+    async fn a_cancel_stops_the_whole_process_group_before_it_is_final(over: Over) {
         let dir = tempfile::tempdir().unwrap();
         let (file, pids) = (dir.path().join("touched"), dir.path().join("pids"));
         let script = "(while true; do date +%N > \"$FILE\"; sleep 0.02; done) & echo $! > \"$PIDS\"; echo started; wait";
         let settings = format!("env = {{ FILE = {file:?}, PIDS = {pids:?} }}");
-        let rig = Rig::start(store, &script_agent("worker", script, &settings)).await;
+        let rig = Rig::start(over, &script_agent("worker", script, &settings)).await;
         let mut frames = rig.stream(&[], "SendStreamingMessage", message("x")).await;
         let id = frames.result().await["task"]["id"].clone();
         assert!(frames.result().await["artifactUpdate"].is_object());
@@ -25,9 +25,9 @@ over_stores! {
         assert_eq!(again["error"]["code"], -32002, "{again}");
     }
 
-    async fn a_program_that_ignores_the_request_to_end_is_killed_and_its_output_lost(store: Store) {
+    async fn a_program_that_ignores_the_request_to_end_is_killed_and_its_output_lost(over: Over) {
         let config = script_agent("worker", "trap '' TERM; echo on; sleep 30; echo late", "kill_grace = \"200ms\"");
-        let rig = Rig::start(store, &config).await;
+        let rig = Rig::start(over, &config).await;
         let mut frames = rig.stream(&[], "SendStreamingMessage", message("x")).await;
         let id = frames.result().await["task"]["id"].clone();
         assert!(frames.result().await["artifactUpdate"].is_object());
@@ -38,9 +38,9 @@ over_stores! {
         assert!(!task.to_string().contains("late"));
     }
 
-    async fn what_waits_for_its_turn_or_its_caller_can_be_canceled(store: Store) {
+    async fn what_waits_for_its_turn_or_its_caller_can_be_canceled(over: Over) {
         let config = script_agent("worker", "if grep -q ask; then echo '[INPUT_REQUIRED] ?'; else sleep 30; fi", "max_concurrent_turns = 1");
-        let rig = Rig::start(store, &config).await;
+        let rig = Rig::start(over, &config).await;
         let asked = rig.send("ask").await;
         let answer = rig.call("CancelTask", json!({"id": asked["id"]})).await;
         assert_eq!(answer["result"]["status"]["state"], "TASK_STATE_CANCELED", "{answer}");
@@ -55,8 +55,8 @@ over_stores! {
         }
     }
 
-    async fn two_cancels_at_once_give_the_same_task(store: Store) {
-        let rig = Rig::with_script(store, "sleep 30").await;
+    async fn two_cancels_at_once_give_the_same_task(over: Over) {
+        let rig = Rig::with_script(over, "sleep 30").await;
         let task = rig.start_task("x").await;
         let params = || json!({"id": task["id"]});
         let (one, other) = tokio::join!(rig.call("CancelTask", params()), rig.call("CancelTask", params()));
@@ -66,8 +66,8 @@ over_stores! {
         assert!(canceled(&one) && canceled(&other) && (one["error"].is_null() || other["error"].is_null()));
     }
 
-    async fn a_finished_task_is_not_cancelable(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn a_finished_task_is_not_cancelable(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let task = rig.send("x").await;
         let answer = rig.call("CancelTask", json!({"id": task["id"]})).await;
         assert_eq!(answer["error"]["code"], -32002);

@@ -183,109 +183,28 @@ async fn the_old_names_can_be_switched_off_and_the_version_made_a_must() {
 }
 
 #[tokio::test]
-async fn missing_and_wrong_members_are_named() {
+async fn answers_and_frames_carry_the_id_of_the_request() {
     let rig = Rig::start(Store::Memory, ECHO).await;
-    let part = json!({"text": "x"});
-    for (message, field) in [
-        (
-            json!({"role": "ROLE_USER", "parts": [part]}),
-            "message.messageId",
-        ),
-        (json!({"messageId": "m", "parts": [part]}), "message.role"),
-        (
-            json!({"messageId": "m", "role": "ROLE_UNSPECIFIED", "parts": [part]}),
-            "message.role",
-        ),
-        (
-            json!({"messageId": "m", "role": "user", "parts": [part]}),
-            "message.role",
-        ),
-        (
-            json!({"messageId": "m", "role": "ROLE_USER", "parts": []}),
-            "message.parts",
-        ),
-        (
-            json!({"messageId": "m", "role": "ROLE_USER", "parts": [{}]}),
-            "message.parts[0]",
-        ),
-        (
-            json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"raw": "%"}]}),
-            "message.parts[0]",
-        ),
-        (
-            json!({"messageId": "m", "role": "ROLE_USER", "parts": vec![part.clone(); 101]}),
-            "message.parts",
-        ),
-        (
-            json!({"messageId": "m", "role": "ROLE_USER", "parts": [part], "contextId": "../x"}),
-            "message.contextId",
-        ),
+    for (method, params, id) in [
+        ("SendStreamingMessage", message("x"), json!("s")),
+        ("SubscribeToTask", json!({}), json!(9)),
+        ("SendMessage", message("x"), json!(1.5)),
     ] {
-        let answer = rig.call("SendMessage", json!({"message": message})).await;
-        assert_eq!(answer["error"]["code"], -32602, "{message} {answer}");
-        let named = answer["error"]["data"][1]["fieldViolations"][0]["field"]
-            .as_str()
-            .unwrap_or_default();
-        assert!(named.starts_with(field), "{field}: {answer}");
-    }
-    let missing = rig.call("SendMessage", json!({})).await;
-    assert_eq!(missing["error"]["code"], -32602, "{missing}");
-    assert!(
-        missing["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("message"),
-        "{missing}"
-    );
-}
-
-#[tokio::test]
-async fn what_the_agent_does_not_declare_is_refused_by_name() {
-    let config = "[agents.echo]\nbackend = \"echo\"\ninput_modes = [\"image/*\"]\ncapabilities = { streaming = false, push_notifications = false }\n";
-    let rig = Rig::start(Store::Memory, config).await;
-    assert_eq!(
-        rig.call("SendStreamingMessage", message("x")).await["error"]["code"],
-        -32004
-    );
-    assert_eq!(
-        rig.call("SubscribeToTask", json!({"id": "x"})).await["error"]["code"],
-        -32004
-    );
-    assert_eq!(
-        rig.call("GetExtendedAgentCard", json!({})).await["error"]["code"],
-        -32004
-    );
-    let push = json!({"taskId": "t", "id": "c", "url": "https://example.com/"});
-    for method in [
-        "CreateTaskPushNotificationConfig",
-        "GetTaskPushNotificationConfig",
-        "ListTaskPushNotificationConfigs",
-        "DeleteTaskPushNotificationConfig",
-    ] {
-        assert_eq!(
-            rig.call(method, push.clone()).await["error"]["code"],
-            -32003,
-            "{method}"
-        );
-    }
-    let mut inline = message("x");
-    inline["configuration"] =
-        json!({"taskPushNotificationConfig": {"url": "https://example.com/"}});
-    assert_eq!(
-        rig.call("SendMessage", inline).await["error"]["code"],
-        -32003
-    );
-    for (media_type, code) in [
-        ("text/markdown", None),
-        ("image/png", None),
-        ("application/zip", Some(-32005)),
-    ] {
-        let mut typed = message("x");
-        typed["message"]["parts"][0]["mediaType"] = json!(media_type);
-        assert_eq!(
-            rig.call("SendMessage", typed).await["error"]["code"].as_i64(),
-            code,
-            "{media_type}"
-        );
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let answer = rig.post("/", &[], &body.to_string()).await;
+        let text = String::from_utf8(answer.body.to_vec()).unwrap();
+        let jsons = text
+            .lines()
+            .filter_map(|line| match line.strip_prefix("data: ") {
+                Some(data) => Some(data),
+                None => Some(line).filter(|line| line.starts_with('{')),
+            });
+        let mut count = 0;
+        for json in jsons {
+            let json: Value = serde_json::from_str(json).unwrap();
+            assert_eq!((&json["jsonrpc"], &json["id"]), (&json!("2.0"), &id));
+            count += 1;
+        }
+        assert!(count > 0, "{text}");
     }
 }

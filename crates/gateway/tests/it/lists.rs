@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, over_stores};
+use crate::rig::{ECHO, Rig, over_bindings};
 
-over_stores! {
-    async fn pages_hold_every_old_task_once_while_new_ones_arrive(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+over_bindings! {
+    async fn pages_hold_every_old_task_once_while_new_ones_arrive(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let mut expected = Vec::new();
         for index in 0..25 {
             expected.push(rig.send(&format!("task {index}")).await["id"].as_str().unwrap().to_owned());
@@ -30,8 +30,8 @@ over_stores! {
         assert_eq!(seen, expected);
     }
 
-    async fn filters_hold_together_and_members_come_when_asked_for(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn filters_hold_together_and_members_come_when_asked_for(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let task = rig.send("x").await;
         let list = async |params: Value| rig.call("ListTasks", params).await["result"].clone();
         let all = list(json!({"includeArtifacts": true, "historyLength": 5})).await;
@@ -51,8 +51,8 @@ over_stores! {
         }
     }
 
-    async fn wrong_parameters_are_named(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn wrong_parameters_are_named(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         for (params, field) in [
             (json!({"pageSize": 0}), "pageSize"),
             (json!({"pageSize": 101}), "pageSize"),

@@ -1,8 +1,11 @@
-//! The gateway through its socket: every behaviour is written once and run over every store.
+//! The gateway through its socket: every behaviour is written once and run over every binding
+//! and store.
 //!
-//! `rig` starts a gateway on a port the system chose and speaks HTTP to it.
+//! `rig` starts a gateway on a port the system chose and speaks HTTP to it; `binding` turns
+//! operations into requests and answers into outcomes.
 #![allow(clippy::unwrap_used)] // a test that cannot go on panics
 
+mod binding;
 mod cancel;
 mod cards;
 mod http_rules;
@@ -14,6 +17,9 @@ mod push;
 mod push_configs;
 mod receiver;
 mod recovery;
+mod refusals;
+mod rest;
+mod rest_v0_3;
 mod rig;
 mod send;
 mod streams;

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, message, over_stores, script_agent};
+use crate::rig::{ECHO, Rig, message, over_bindings, script_agent};
 
 const TOKENS: &str = "[security]\npeer_tokens = { alice = \"env:ALICE\", bob = \"env:BOB\" }\nbearer_token = \"env:SHARED\"\n";
 const ALICE: [(&str, &str); 1] = [("authorization", "Bearer alice")];
 const BOB: [(&str, &str); 1] = [("authorization", "Bearer bob")];
 
-over_stores! {
-    async fn another_callers_task_does_not_exist(store: Store) {
+over_bindings! {
+    async fn another_callers_task_does_not_exist(over: Over) {
         let ask = script_agent("worker", "if grep -q ask; then echo '[INPUT_REQUIRED] ?'; else echo ok; fi", "");
-        let rig = Rig::start(store, &format!("{ask}{TOKENS}")).await;
+        let rig = Rig::start(over, &format!("{ask}{TOKENS}")).await;
         for text in ["ask", "do"] {
             let theirs = rig.call_as(&ALICE, "SendMessage", message(text)).await["result"]["task"].clone();
             let (id, context) = (theirs["id"].as_str().unwrap(), &theirs["contextId"]);
@@ -43,8 +43,8 @@ over_stores! {
         }
     }
 
-    async fn the_same_context_id_of_two_callers_never_meets(store: Store) {
-        let rig = Rig::start(store, &format!("{ECHO}{TOKENS}")).await;
+    async fn the_same_context_id_of_two_callers_never_meets(over: Over) {
+        let rig = Rig::start(over, &format!("{ECHO}{TOKENS}")).await;
         let mut params = message("x");
         params["message"]["contextId"] = json!("shared-name");
         rig.call_as(&ALICE, "SendMessage", params.clone()).await;
@@ -55,14 +55,13 @@ over_stores! {
         }
     }
 
-    async fn without_a_credential_nothing_but_the_card_is_served(store: Store) {
-        let rig = Rig::start(store, &format!("{ECHO}{TOKENS}")).await;
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}).to_string();
+    async fn without_a_credential_nothing_but_the_card_is_served(over: Over) {
+        let rig = Rig::start(over, &format!("{ECHO}{TOKENS}")).await;
         for headers in [&[][..], &[("authorization", "Bearer wrong")], &[("authorization", "Bearer ")]] {
-            let answer = rig.post("/", headers, &body).await;
-            assert_eq!(answer.status, 401);
+            let (answer, outcome) = rig.exchange(headers, "ListTasks", "{}").await;
+            assert_eq!((answer.status, answer.header("a2a-version")), (401, "1.0"));
             assert!(answer.header("www-authenticate").starts_with("Bearer"));
-            assert_eq!((answer.json["error"]["code"].as_i64(), &answer.json["id"]), (Some(-32050), &Value::Null));
+            assert_eq!(outcome["error"]["code"], -32050, "{outcome}");
             assert_eq!(rig.get("/a2a/tasks/x", headers).await.status, 401);
             let sent = rig.post("/a2a/tasks/send", headers, r#"{"params":{"message":{"role":"user","parts":[{"type":"text","text":"x"}]}}}"#).await;
             assert_eq!(sent.status, 401);
@@ -70,6 +69,7 @@ over_stores! {
         let card = rig.get("/.well-known/agent-card.json", &[]).await;
         assert_eq!(card.json["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"], "Bearer");
         assert_eq!(card.json["securityRequirements"][0]["schemes"]["bearer"]["list"], json!([]));
-        assert_eq!(rig.post("/", &[("x-api-key", "bob")], &body).await.status, 200);
+        let (answer, _) = rig.exchange(&[("x-api-key", "bob")], "ListTasks", "{}").await;
+        assert_eq!(answer.status, 200);
     }
 }

@@ -16,6 +16,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::binding::Binding;
+
 /// Nothing in these tests takes longer unless it hangs.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
@@ -26,6 +28,23 @@ pub enum Store {
     Sqlite,
 }
 
+/// What a test runs over.
+#[derive(Clone, Copy, Debug)]
+pub struct Over {
+    pub store: Store,
+    pub binding: Binding,
+}
+
+/// JSON-RPC, for tests that care for the store alone.
+impl From<Store> for Over {
+    fn from(store: Store) -> Self {
+        Self {
+            store,
+            binding: Binding::JsonRpc,
+        }
+    }
+}
+
 /// Runs an async test body over both stores.
 macro_rules! over_stores {
     ($(async fn $name:ident($store:ident: Store) $body:block)*) => {$(
@@ -33,18 +52,45 @@ macro_rules! over_stores {
             #[allow(unused_imports)]
             use super::*;
             async fn run($store: crate::rig::Store) $body
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn memory() {
-                tokio::time::timeout(crate::rig::LIMIT, run(crate::rig::Store::Memory)).await.expect("hangs");
-            }
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                tokio::time::timeout(crate::rig::LIMIT, run(crate::rig::Store::Sqlite)).await.expect("hangs");
+            crate::rig::variants! {
+                memory: crate::rig::Store::Memory,
+                sqlite: crate::rig::Store::Sqlite,
             }
         }
     )*};
 }
 pub(crate) use over_stores;
+
+/// Runs an async test body over every binding and store.
+macro_rules! over_bindings {
+    ($(async fn $name:ident($over:ident: Over) $body:block)*) => {$(
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+            use crate::binding::Binding;
+            use crate::rig::{Over, Store};
+            async fn run($over: Over) $body
+            crate::rig::variants! {
+                json_rpc_memory: Over { store: Store::Memory, binding: Binding::JsonRpc },
+                json_rpc_sqlite: Over { store: Store::Sqlite, binding: Binding::JsonRpc },
+                rest_memory: Over { store: Store::Memory, binding: Binding::Rest },
+                rest_sqlite: Over { store: Store::Sqlite, binding: Binding::Rest },
+            }
+        }
+    )*};
+}
+pub(crate) use over_bindings;
+
+/// One test for each variant that `run` is to be run over.
+macro_rules! variants {
+    ($($variant:ident: $over:expr,)*) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $variant() {
+            tokio::time::timeout(crate::rig::LIMIT, run($over)).await.expect("hangs");
+        }
+    )*};
+}
+pub(crate) use variants;
 
 /// A gateway and where it is.
 pub struct Rig {
@@ -52,7 +98,7 @@ pub struct Rig {
     pub dir: tempfile::TempDir,
     pub base: String,
     config: String,
-    store: Store,
+    over: Over,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
@@ -61,19 +107,24 @@ pub const ECHO: &str = "[agents.echo]\nbackend = \"echo\"\n";
 
 impl Rig {
     /// A gateway with this configuration, its addresses and store aside.
-    pub async fn start(store: Store, config: &str) -> Self {
-        Self::with_secrets(store, config, &[]).await
+    pub async fn start(over: impl Into<Over>, config: &str) -> Self {
+        Self::with_secrets(over, config, &[]).await
     }
 
     /// The same with secret files, named relative to the gateway's directory.
-    pub async fn with_secrets(store: Store, config: &str, files: &[(&str, &str)]) -> Self {
+    pub async fn with_secrets(
+        over: impl Into<Over>,
+        config: &str,
+        files: &[(&str, &str)],
+    ) -> Self {
+        let over = over.into();
         let dir = tempfile::tempdir().unwrap();
         for (name, secret) in files {
             let path = dir.path().join(name);
             std::fs::write(&path, secret).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let gateway = serve(store, config, dir.path()).await;
+        let gateway = serve(over.store, config, dir.path()).await;
         let base = format!("http://{}", gateway.addresses()[0]);
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self {
@@ -81,20 +132,20 @@ impl Rig {
             dir,
             base,
             config: config.to_owned(),
-            store,
+            over,
             client,
         }
     }
 
     /// A gateway whose only agent runs `script` with `sh`.
-    pub async fn with_script(store: Store, script: &str) -> Self {
-        Self::start(store, &script_agent("worker", script, "")).await
+    pub async fn with_script(over: impl Into<Over>, script: &str) -> Self {
+        Self::start(over, &script_agent("worker", script, "")).await
     }
 
     /// Stops the gateway with its grace and starts it again over the same store.
     pub async fn restart(&mut self, grace: Duration) {
         self.gateway.take().unwrap().shutdown(grace).await;
-        let gateway = serve(self.store, &self.config, self.dir.path()).await;
+        let gateway = serve(self.over.store, &self.config, self.dir.path()).await;
         self.base = format!("http://{}", gateway.addresses()[0]);
         self.gateway = Some(gateway);
     }
@@ -127,14 +178,10 @@ impl Rig {
     }
 
     pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
-        let mut request = http::Request::get(format!("{}{path}", self.base));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        Answer::of(self.request(request.body(Full::default()).unwrap()).await).await
+        self.bare("GET", path, headers).await
     }
 
-    /// A JSON-RPC call in 1.0; the whole answer.
+    /// A call in 1.0; what came of it, in the shape of [`Binding::outcome`].
     pub async fn call(&self, method: &str, params: Value) -> Value {
         self.call_as(&[], method, params).await
     }
@@ -148,10 +195,41 @@ impl Rig {
 
     /// The same with further headers.
     pub async fn call_as(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Value {
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let mut all = vec![("a2a-version", "1.0")];
-        all.extend_from_slice(headers);
-        self.post("/", &all, &body.to_string()).await.json
+        self.exchange(headers, method, &params.to_string()).await.1
+    }
+
+    /// The request of a call. `params` is JSON text.
+    pub fn operation(
+        &self,
+        headers: &[(&str, &str)],
+        method: &str,
+        params: &str,
+    ) -> http::Request<Full<Bytes>> {
+        let binding = self.over.binding;
+        binding.request(&self.base, headers, method, params)
+    }
+
+    /// The whole answer to a call, and what came of it.
+    pub async fn exchange(
+        &self,
+        headers: &[(&str, &str)],
+        method: &str,
+        params: &str,
+    ) -> (Answer, Value) {
+        let request = self.operation(headers, method, params);
+        let answer = Answer::of(self.request(request).await).await;
+        let outcome = self.over.binding.outcome(&answer);
+        (answer, outcome)
+    }
+
+    /// A request without a body, with any verb.
+    pub async fn bare(&self, verb: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let uri = format!("{}{path}", self.base);
+        let mut request = http::Request::builder().method(verb).uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Answer::of(self.request(request.body(Full::default()).unwrap()).await).await
     }
 
     /// Sends `text` and waits for the end; the task.
@@ -174,21 +252,19 @@ impl Rig {
         self.call("GetTask", json!({"id": id})).await["result"].clone()
     }
 
-    /// Opens a stream with a JSON-RPC call.
+    /// Opens a stream with a call.
     pub async fn stream(&self, headers: &[(&str, &str)], method: &str, params: Value) -> Frames {
-        let body = json!({"jsonrpc": "2.0", "id": "s", "method": method, "params": params});
-        let mut all = vec![("a2a-version", "1.0")];
-        all.extend_from_slice(headers);
-        let response = self
-            .request(self.post_request("/", &all, &body.to_string()))
-            .await;
+        let request = self.operation(headers, method, &params.to_string());
+        let response = self.request(request).await;
         let content_type = response.headers()["content-type"]
             .to_str()
             .unwrap()
             .to_owned();
         assert_eq!(content_type, "text/event-stream", "{:?}", response.status());
+        assert_eq!(response.headers()["a2a-version"], "1.0");
         Frames {
             response,
+            binding: self.over.binding,
             reader: SseReader::new(1 << 24),
             ready: VecDeque::new(),
         }
@@ -266,12 +342,13 @@ impl Answer {
 /// Frames of a stream as they come.
 pub struct Frames {
     response: http::Response<Incoming>,
+    binding: Binding,
     reader: SseReader,
     ready: VecDeque<(Option<String>, Value)>,
 }
 
 impl Frames {
-    /// The next frame's SSE id and JSON; `None` at the end of the stream.
+    /// The next frame's SSE id and, in the shape of [`Binding::frame`], its JSON; `None` at the end of the stream.
     pub async fn next(&mut self) -> Option<(Option<String>, Value)> {
         loop {
             if let Some(frame) = self.ready.pop_front() {
@@ -280,8 +357,8 @@ impl Frames {
             let data = self.response.frame().await?.unwrap().into_data().unwrap();
             self.reader.feed(&data).unwrap();
             while let Some(event) = self.reader.next_event() {
-                self.ready
-                    .push_back((event.id, serde_json::from_str(&event.data).unwrap()));
+                let frame = serde_json::from_str(&event.data).unwrap();
+                self.ready.push_back((event.id, self.binding.frame(frame)));
             }
         }
     }

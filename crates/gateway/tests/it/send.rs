@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, artifact_text, message, over_stores, script_agent};
+use crate::rig::{ECHO, Rig, artifact_text, message, over_bindings, script_agent};
 
-over_stores! {
-    async fn a_send_waits_and_gives_the_finished_task(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+over_bindings! {
+    async fn a_send_waits_and_gives_the_finished_task(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let task = rig.send("hello").await;
         assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED");
         assert_eq!(artifact_text(&task), "hello");
@@ -16,15 +16,15 @@ over_stores! {
         assert_eq!(rig.get_task(task["id"].as_str().unwrap()).await, task);
     }
 
-    async fn a_send_that_asks_to_return_at_once_does(store: Store) {
-        let rig = Rig::with_script(store, "read go < \"$A2A_FIFO\"; echo done").await;
+    async fn a_send_that_asks_to_return_at_once_does(over: Over) {
+        let rig = Rig::with_script(over, "read go < \"$A2A_FIFO\"; echo done").await;
         drop(rig);
         let fifo_dir = tempfile::tempdir().unwrap();
         let fifo = fifo_dir.path().join("go");
         nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let settings = format!("env = {{ A2A_FIFO = {:?} }}", fifo.to_str().unwrap());
         let config = script_agent("worker", "read go < \"$A2A_FIFO\"; echo done", &settings);
-        let rig = Rig::start(store, &config).await;
+        let rig = Rig::start(over, &config).await;
         let task = rig.start_task("work").await;
         assert_eq!(task["status"]["state"], "TASK_STATE_WORKING");
         let id = task["id"].as_str().unwrap();
@@ -36,9 +36,9 @@ over_stores! {
         assert_eq!(artifact_text(&rig.get_task(id).await), "done\n");
     }
 
-    async fn a_question_is_answered_in_the_same_task(store: Store) {
+    async fn a_question_is_answered_in_the_same_task(over: Over) {
         let script = r#"text=$(cat); if [ "$text" = yes ]; then echo ordered; else echo '[INPUT_REQUIRED] sure?'; fi"#;
-        let rig = Rig::with_script(store, script).await;
+        let rig = Rig::with_script(over, script).await;
         let asked = rig.send("order").await;
         assert_eq!(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
         assert_eq!(asked["status"]["message"]["parts"][0]["text"].as_str().unwrap().trim(), "sure?");
@@ -54,8 +54,8 @@ over_stores! {
         assert_eq!(said, ["order", "yes"]);
     }
 
-    async fn a_finished_task_takes_no_message(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn a_finished_task_takes_no_message(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let task = rig.send("hello").await;
         for method in ["SendMessage", "SendStreamingMessage"] {
             let mut again = message("more");
@@ -66,8 +66,8 @@ over_stores! {
         assert_eq!(rig.get_task(task["id"].as_str().unwrap()).await, task);
     }
 
-    async fn a_context_that_is_not_the_tasks_own_is_refused(store: Store) {
-        let rig = Rig::with_script(store, "echo '[INPUT_REQUIRED] and?'").await;
+    async fn a_context_that_is_not_the_tasks_own_is_refused(over: Over) {
+        let rig = Rig::with_script(over, "echo '[INPUT_REQUIRED] and?'").await;
         let task = rig.send("x").await;
         let mut wrong = message("y");
         wrong["message"]["taskId"] = task["id"].clone();
@@ -80,8 +80,8 @@ over_stores! {
         assert_eq!(rig.get_task(task["id"].as_str().unwrap()).await, task);
     }
 
-    async fn a_task_id_made_up_by_the_caller_is_unknown(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn a_task_id_made_up_by_the_caller_is_unknown(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let mut params = message("x");
         params["message"]["taskId"] = json!("made-up");
         let answer = rig.call("SendMessage", params).await;
@@ -89,12 +89,12 @@ over_stores! {
         assert_eq!(rig.call("ListTasks", json!({})).await["result"]["totalSize"], 0);
     }
 
-    async fn turns_of_one_context_run_in_order_and_each_task_gets_its_own_answer(store: Store) {
+    async fn turns_of_one_context_run_in_order_and_each_task_gets_its_own_answer(over: Over) {
         let script = "text=$(cat); case $text in slow) sleep 0.3;; esac; echo \"got $text\"; date +%s%N >> \"$LOG\"";
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("log");
         let settings = format!("env = {{ LOG = {:?} }}", log.to_str().unwrap());
-        let rig = Rig::start(store, &script_agent("worker", script, &settings)).await;
+        let rig = Rig::start(over, &script_agent("worker", script, &settings)).await;
         let in_context = |text: &str| {
             let mut params = message(text);
             params["message"]["contextId"] = json!("c-1");
@@ -120,8 +120,8 @@ over_stores! {
         assert!(ended(&first) <= ended(&second));
     }
 
-    async fn a_repeat_with_a_key_is_the_first_task_and_another_payload_is_refused(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn a_repeat_with_a_key_is_the_first_task_and_another_payload_is_refused(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let keyed = [("idempotency-key", "k-1")];
         let first = rig.call_as(&keyed, "SendMessage", message("once")).await;
         let again = rig.call_as(&keyed, "SendMessage", message("once")).await;
@@ -134,16 +134,16 @@ over_stores! {
         assert_eq!(rig.call("ListTasks", json!({})).await["result"]["totalSize"], 2);
     }
 
-    async fn an_unkeyed_repeat_joins_the_task_that_still_runs(store: Store) {
-        let rig = Rig::with_script(store, "sleep 0.3; echo done").await;
+    async fn an_unkeyed_repeat_joins_the_task_that_still_runs(over: Over) {
+        let rig = Rig::with_script(over, "sleep 0.3; echo done").await;
         let (one, other) = tokio::join!(rig.send("same"), rig.send("same"));
         assert_eq!(one["id"], other["id"]);
         assert_eq!((artifact_text(&one), artifact_text(&other)), ("done\n", "done\n"));
         assert_ne!(rig.send("same").await["id"], one["id"]);
     }
 
-    async fn history_is_cut_to_the_length_asked_for(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn history_is_cut_to_the_length_asked_for(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let with = |length: Value| {
             let mut params = message("x");
             params["configuration"] = json!({"historyLength": length});
@@ -163,20 +163,20 @@ over_stores! {
         }
     }
 
-    async fn what_is_said_comes_back_byte_for_byte(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn what_is_said_comes_back_byte_for_byte(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let text = "漢字 👩‍👩‍👧 \u{202e}rtl \u{2028} <b>&\"' \\ ";
         assert_eq!(artifact_text(&rig.send(text).await), text);
-        let body = r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"b":9007199254740993,"a":1e400,"a":3.0}}]}}}"#;
-        let answer = rig.post("/", &[], body).await;
+        let params = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"b":9007199254740993,"a":1e400,"a":3.0}}]}}"#;
+        let (answer, _) = rig.exchange(&[], "SendMessage", params).await;
         let raw = std::str::from_utf8(&answer.body).unwrap();
         assert!(raw.contains(r#"{"data":{"b":9007199254740993,"a":1e400,"a":3.0}}"#), "{raw}");
         let nul = rig.call("SendMessage", message("a\0b")).await;
         assert_eq!(nul["error"]["code"], -32602, "{nul}");
     }
 
-    async fn an_agent_that_fails_ends_its_task_with_a_reason(store: Store) {
-        let rig = Rig::with_script(store, "echo inner secret >&2; exit 3").await;
+    async fn an_agent_that_fails_ends_its_task_with_a_reason(over: Over) {
+        let rig = Rig::with_script(over, "echo inner secret >&2; exit 3").await;
         let task = rig.send("x").await;
         assert_eq!(task["status"]["state"], "TASK_STATE_FAILED");
         let reason = task["status"]["message"]["parts"][0]["text"].as_str().unwrap();
@@ -184,9 +184,9 @@ over_stores! {
         assert_eq!(task["status"]["message"]["taskId"], task["id"]);
     }
 
-    async fn a_turn_that_takes_too_long_fails_and_stops(store: Store) {
+    async fn a_turn_that_takes_too_long_fails_and_stops(over: Over) {
         let config = script_agent("worker", "sleep 60", "turn_timeout = \"200ms\"");
-        let rig = Rig::start(store, &config).await;
+        let rig = Rig::start(over, &config).await;
         let task = rig.send("x").await;
         assert_eq!(task["status"]["state"], "TASK_STATE_FAILED");
         assert_eq!(task["status"]["message"]["metadata"]["reason"], "turn_timeout");

@@ -2,15 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, artifact_text, message, over_stores};
+use crate::rig::{ECHO, Rig, artifact_text, message, over_bindings};
 
-over_stores! {
-    async fn a_stream_is_the_task_then_its_events_and_ends_with_the_task(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+over_bindings! {
+    async fn a_stream_is_the_task_then_its_events_and_ends_with_the_task(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let mut frames = rig.stream(&[], "SendStreamingMessage", message("hello")).await;
         let (first_id, first) = frames.next().await.unwrap();
-        assert_eq!(first["jsonrpc"], "2.0");
-        assert_eq!(first["id"], "s");
         let task = &first["result"]["task"];
         assert_eq!(task["status"]["state"], "TASK_STATE_WORKING");
         let rest = frames.rest().await;
@@ -25,8 +23,8 @@ over_stores! {
         assert!(first_id.unwrap().contains('-'));
     }
 
-    async fn chunks_arrive_in_order_and_add_up_to_the_artifact(store: Store) {
-        let rig = Rig::with_script(store, "for i in 1 2 3 4 5; do echo \"line $i\"; sleep 0.02; done").await;
+    async fn chunks_arrive_in_order_and_add_up_to_the_artifact(over: Over) {
+        let rig = Rig::with_script(over, "for i in 1 2 3 4 5; do echo \"line $i\"; sleep 0.02; done").await;
         let mut frames = rig.stream(&[], "SendStreamingMessage", message("go")).await;
         let id = frames.result().await["task"]["id"].as_str().unwrap().to_owned();
         let mut text = String::new();
@@ -39,8 +37,8 @@ over_stores! {
         assert_eq!(artifact_text(&rig.get_task(&id).await), text);
     }
 
-    async fn a_reader_may_go_on_where_it_was_cut_off(store: Store) {
-        let rig = Rig::with_script(store, "for i in 1 2 3; do echo $i; sleep 0.05; done; sleep 0.4; echo end").await;
+    async fn a_reader_may_go_on_where_it_was_cut_off(over: Over) {
+        let rig = Rig::with_script(over, "for i in 1 2 3; do echo $i; sleep 0.05; done; sleep 0.4; echo end").await;
         let mut frames = rig.stream(&[], "SendStreamingMessage", message("go")).await;
         let (_, first) = frames.next().await.unwrap();
         let id = first["result"]["task"]["id"].as_str().unwrap().to_owned();
@@ -67,8 +65,8 @@ over_stores! {
         assert_eq!(plain["error"]["code"], -32004, "{plain}");
     }
 
-    async fn a_subscriber_stays_over_a_question_and_a_send_stream_does_not(store: Store) {
-        let rig = Rig::with_script(store, r#"text=$(cat); if [ "$text" = yes ]; then echo ok; else echo '[INPUT_REQUIRED] sure?'; fi"#).await;
+    async fn a_subscriber_stays_over_a_question_and_a_send_stream_does_not(over: Over) {
+        let rig = Rig::with_script(over, r#"text=$(cat); if [ "$text" = yes ]; then echo ok; else echo '[INPUT_REQUIRED] sure?'; fi"#).await;
         let mut sent = rig.stream(&[], "SendStreamingMessage", message("x")).await;
         let task = sent.result().await["task"].clone();
         let asked = sent.rest().await.pop().unwrap();
@@ -83,13 +81,12 @@ over_stores! {
         assert_eq!(states, ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]);
     }
 
-    async fn a_caller_that_hangs_up_harms_nothing(store: Store) {
-        let rig = Rig::with_script(store, "sleep 0.2; echo done").await;
+    async fn a_caller_that_hangs_up_harms_nothing(over: Over) {
+        let rig = Rig::with_script(over, "sleep 0.2; echo done").await;
         let mut frames = rig.stream(&[], "SendStreamingMessage", message("x")).await;
         let id = frames.result().await["task"]["id"].as_str().unwrap().to_owned();
         drop(frames);
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": message("y")});
-        let waiting = rig.request(rig.post_request("/", &[], &body.to_string()));
+        let waiting = rig.request(rig.operation(&[], "SendMessage", &message("y").to_string()));
         assert!(tokio::time::timeout(std::time::Duration::from_millis(50), waiting).await.is_err());
         loop {
             let listed = rig.call("ListTasks", json!({"status": "TASK_STATE_COMPLETED"})).await;
@@ -100,8 +97,8 @@ over_stores! {
         assert_eq!(artifact_text(&rig.get_task(&id).await), "done\n");
     }
 
-    async fn a_slow_reader_misses_nothing_and_holds_up_nobody(store: Store) {
-        let rig = Rig::with_script(store, "i=0; while [ $i -lt 3000 ]; do echo \"chunk $i\"; i=$((i+1)); done").await;
+    async fn a_slow_reader_misses_nothing_and_holds_up_nobody(over: Over) {
+        let rig = Rig::with_script(over, "i=0; while [ $i -lt 3000 ]; do echo \"chunk $i\"; i=$((i+1)); done").await;
         let mut fast = rig.stream(&[], "SendStreamingMessage", message("go")).await;
         let id = fast.result().await["task"]["id"].as_str().unwrap().to_owned();
         let mut slow = rig.stream(&[], "SubscribeToTask", json!({"id": id})).await;
@@ -116,28 +113,28 @@ over_stores! {
         assert_eq!(text.lines().count(), 3000);
     }
 
-    async fn subscribing_around_the_end_never_hangs(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn subscribing_around_the_end_never_hangs(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         for _ in 0..100 {
             let task = rig.start_task("x").await;
-            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": task["id"]}});
-            let answer = rig.post("/", &[("a2a-version", "1.0")], &body.to_string()).await;
+            let params = json!({"id": task["id"]}).to_string();
+            let (answer, outcome) = rig.exchange(&[], "SubscribeToTask", &params).await;
             let text = String::from_utf8(answer.body.to_vec()).unwrap();
-            assert!(text.contains("TASK_STATE_COMPLETED") || answer.json["error"]["code"] == -32004, "{text}");
+            assert!(text.contains("TASK_STATE_COMPLETED") || outcome["error"]["code"] == -32004, "{text}");
         }
     }
 
-    async fn errors_before_a_stream_are_plain_answers(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn errors_before_a_stream_are_plain_answers(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
+        let finished = rig.send("done").await["id"].clone();
         for (method, params, code) in [
             ("SubscribeToTask", json!({"id": "unknown"}), -32001),
-            ("SubscribeToTask", json!({}), -32602),
+            ("SubscribeToTask", json!({"id": finished}), -32004),
             ("SendStreamingMessage", json!({"message": {"role": "ROLE_USER"}}), -32602),
         ] {
-            let body = json!({"jsonrpc": "2.0", "id": 9, "method": method, "params": params});
-            let answer = rig.post("/", &[], &body.to_string()).await;
+            let (answer, outcome) = rig.exchange(&[], method, &params.to_string()).await;
             assert_eq!(answer.header("content-type"), "application/json");
-            assert_eq!((answer.json["error"]["code"].as_i64(), answer.json["id"].as_i64()), (Some(code), Some(9)));
+            assert_eq!(outcome["error"]["code"], code, "{outcome}");
         }
     }
 }

@@ -40,7 +40,9 @@ pub fn read_request(
         Input::Body(body) => read_body(method, body)?.map(Cow::Borrowed),
     };
     let params = params.as_deref();
-    let mut request = dialect.read_partial(method, params)?;
+    let mut request = dialect
+        .read_partial(method, params)
+        .map_err(|error| blame_the_worse(error, params))?;
     if dialect == Dialect::V0_3 && matches!(input, Input::Body(_)) {
         if params.is_some_and(v0_3::is_text_form) {
             form = Form::V0_3Text;
@@ -79,12 +81,25 @@ fn read_body(method: Method, body: &[u8]) -> Result<Option<&str>, A2aError> {
         Some(b'{') => Ok(Some(text)),
         None if matches!(method, Method::CancelTask | Method::SubscribeToTask) => Ok(None),
         None => Err(refused("the body is empty")),
-        Some(_) if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => {
+        Some(_) if is_json(text) => {
             let text = "Invalid request: the body must be one JSON object";
             Err(A2aError::new(ErrorKind::InvalidRequest, text))
         }
         Some(_) => Err(refused("the body is not one JSON object")),
     }
+}
+
+/// The reader stops at the first wrong member; a body that is no JSON at all is the worse fault.
+fn blame_the_worse(error: A2aError, params: Option<&str>) -> A2aError {
+    if params.is_none_or(is_json) {
+        return error;
+    }
+    let text = "Invalid JSON payload: the body is not one JSON object";
+    A2aError::new(ErrorKind::ParseError, text)
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// What the path says.
