@@ -189,7 +189,8 @@ impl Dialect {
     /// Reads the `result` of `method`, leniently: peers mix the generations.
     pub fn read_response(self, method: Method, result: &str) -> Result<Response, A2aError> {
         match self {
-            Self::V1 | Self::V1Slash | Self::V0_3 => v1::read_response(method, result),
+            Self::V1 | Self::V1Slash => v1::read_response(method, result, v1::read_event),
+            Self::V0_3 => v1::read_response(method, result, lenient::read_event),
             Self::Legacy => openfang::read_response(method, result),
         }
     }
@@ -197,7 +198,9 @@ impl Dialect {
     /// Reads one event of a stream, and whether it says itself that the stream ends with it.
     pub fn read_event(self, result: &str) -> Result<(StreamResponse, bool), A2aError> {
         match self {
-            Self::V1 | Self::V1Slash | Self::V0_3 => v1::read_event(result),
+            Self::V1 | Self::V1Slash => v1::read_event(result),
+            // Its messages may look like 1.0 without parts.
+            Self::V0_3 => lenient::read_event(result),
             Self::Legacy => openfang::read_event(result),
         }
     }

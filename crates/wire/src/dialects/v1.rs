@@ -139,8 +139,15 @@ pub(super) fn write_params(request: &Request, out: &mut Vec<u8>) {
     }
 }
 
+/// Reads an event, and whether the stream ends with it.
+type ReadEvent = fn(&str) -> Result<(StreamResponse, bool), A2aError>;
+
 /// Reads the `result` of `method` from a peer that may speak any generation but the first.
-pub(super) fn read_response(method: Method, result: &str) -> Result<Response, A2aError> {
+pub(super) fn read_response(
+    method: Method,
+    result: &str,
+    read_event: ReadEvent,
+) -> Result<Response, A2aError> {
     Ok(match method {
         Method::SendMessage | Method::SendStreamingMessage => {
             Response::SendMessage(match read_event(result)?.0 {

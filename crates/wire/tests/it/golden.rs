@@ -36,7 +36,7 @@ pub(crate) fn minify(json: &str) -> String {
     out
 }
 
-fn names(dialect: Dialect, prefix: &str) -> Vec<String> {
+pub(crate) fn names(dialect: Dialect, prefix: &str) -> Vec<String> {
     let files = fs::read_dir(directory(dialect)).unwrap();
     let stems = files.map(|file| {
         file.unwrap()
@@ -53,7 +53,7 @@ fn names(dialect: Dialect, prefix: &str) -> Vec<String> {
     names
 }
 
-fn method_of(name: &str) -> Method {
+pub(crate) fn method_of(name: &str) -> Method {
     let name = name.split('-').nth(1).unwrap();
     Method::from_name(name).unwrap_or_else(|| panic!("{name} names no operation"))
 }

@@ -12,3 +12,4 @@ mod lenient;
 mod negotiation;
 mod properties;
 mod requests;
+mod rest;
