@@ -36,7 +36,7 @@ impl Binding {
     /// Whether this client speaks it.
     #[must_use]
     pub fn is_spoken(self) -> bool {
-        self == Self::JsonRpc
+        matches!(self, Self::JsonRpc | Self::Rest)
     }
 }
 
@@ -59,7 +59,7 @@ impl FromStr for Binding {
         match word.trim().to_ascii_lowercase().as_str() {
             "jsonrpc" | "json-rpc" => Ok(Self::JsonRpc),
             "grpc" => Ok(Self::Grpc),
-            "rest" | "http+json" | "http-json" => Ok(Self::Rest),
+            "rest" | "http+json" | "http-json" | "http_json" => Ok(Self::Rest),
             _ => Err(UnknownBinding(crate::plain(word))),
         }
     }

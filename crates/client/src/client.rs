@@ -11,8 +11,8 @@ use nuncio_wire::operation::SubscribeToTaskRequest;
 use nuncio_wire::{AgentCard, ErrorKind, Method, Request, Response};
 use url::Url;
 
-use crate::bindings::{jsonrpc, openfang};
-use crate::choose_binding::Endpoint;
+use crate::bindings::{jsonrpc, openfang, rest};
+use crate::choose_binding::{Binding, Endpoint};
 use crate::credentials::Credentials;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::http_client::{HttpClient, peer_of};
@@ -110,6 +110,7 @@ impl Client {
         let send = self.on_live_endpoint(request, None, |http, endpoint, call| async move {
             match call {
                 Prepared::Rpc(call) => jsonrpc::call(&http, &endpoint, &call).await,
+                Prepared::Rest(call) => rest::call(&http, &endpoint, &call).await,
                 Prepared::OpenFang(base, request, headers) => {
                     openfang::call(&http, &endpoint, &base, &request, headers).await
                 }
@@ -161,6 +162,7 @@ impl Client {
             self.on_live_endpoint(request, last_event_id, |http, endpoint, call| async move {
                 match call {
                     Prepared::Rpc(call) => jsonrpc::open_stream(&http, &endpoint, &call).await,
+                    Prepared::Rest(call) => rest::open_stream(&http, &endpoint, &call).await,
                     Prepared::OpenFang(base, request, headers) => {
                         let answer =
                             openfang::call(&http, &endpoint, &base, &request, headers).await?;
@@ -216,7 +218,7 @@ impl Client {
         }
         // Servers of 1.0 objects under the older method names know no other.
         let unknown = error.is_protocol(ErrorKind::MethodNotFound);
-        if unknown && endpoint.dialect == Dialect::V1 {
+        if unknown && endpoint.dialect == Dialect::V1 && endpoint.binding == Binding::JsonRpc {
             tracing::debug!("the agent does not know the method: trying the older names");
             return !self.slash_names.swap(true, Ordering::Relaxed);
         }
@@ -235,7 +237,8 @@ impl Client {
 
     fn spoken_endpoint(&self) -> Endpoint {
         let mut endpoint = self.endpoint().clone();
-        if endpoint.dialect == Dialect::V1 && self.slash_names.load(Ordering::Relaxed) {
+        let is_rpc = endpoint.binding == Binding::JsonRpc;
+        if is_rpc && endpoint.dialect == Dialect::V1 && self.slash_names.load(Ordering::Relaxed) {
             endpoint.dialect = Dialect::V1Slash;
         }
         if self.no_openfang.load(Ordering::Relaxed) {
@@ -277,6 +280,11 @@ impl Client {
             credentials.attach(Some(&self.card), &mut base, &mut headers)?;
             return Ok(Prepared::OpenFang(base, Box::new(request.clone()), headers));
         }
+        if endpoint.binding == Binding::Rest {
+            let mut call = rest::Call::new(endpoint, request, headers)?;
+            credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
+            return Ok(Prepared::Rest(call));
+        }
         let id = RequestId::number(self.next_id.fetch_add(1, Ordering::Relaxed));
         let mut call = jsonrpc::Call::new(endpoint, request, id, headers)?;
         credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
@@ -314,5 +322,6 @@ fn same_origin(a: &Url, b: &Url) -> bool {
 /// A request ready for its binding.
 enum Prepared {
     Rpc(jsonrpc::Call),
+    Rest(rest::Call),
     OpenFang(Url, Box<Request>, HeaderMap),
 }

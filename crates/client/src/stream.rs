@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use nuncio_wire::bindings::{jsonrpc, sse};
+use nuncio_wire::bindings::{jsonrpc, rest, sse};
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::operation::SendMessageResponse;
-use nuncio_wire::{Response, StreamResponse};
+use nuncio_wire::{ErrorKind, Response, StreamResponse};
 use url::Url;
 
-use crate::bindings::jsonrpc::invalid;
+use crate::bindings::exchange::invalid;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::http_client::{lost, peer_of};
 use crate::limits::{MAX_ANSWER_BYTES, STREAM_SILENCE};
@@ -42,10 +42,20 @@ pub struct EventStream {
     over: bool,
 }
 
+/// What each frame of a stream is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Framing {
+    /// A JSON-RPC answer whose result is an event.
+    JsonRpc,
+    /// An event.
+    Bare,
+}
+
 #[derive(Debug)]
 enum Source {
     Body {
         body: Incoming,
+        framing: Framing,
         reader: sse::SseReader,
         failed: Option<ClientError>,
     },
@@ -53,10 +63,11 @@ enum Source {
 }
 
 impl EventStream {
-    pub(crate) fn new(body: Incoming, dialect: Dialect, url: Url) -> Self {
+    pub(crate) fn new(body: Incoming, framing: Framing, dialect: Dialect, url: Url) -> Self {
         let reader = sse::SseReader::new(MAX_ANSWER_BYTES);
         let source = Source::Body {
             body,
+            framing,
             reader,
             failed: None,
         };
@@ -156,12 +167,13 @@ impl EventStream {
     }
 
     async fn read_next(&mut self) -> Option<Result<StreamEvent, ClientError>> {
-        let (body, reader, failed) = match &mut self.source {
+        let (body, framing, reader, failed) = match &mut self.source {
             Source::Body {
                 body,
+                framing,
                 reader,
                 failed,
-            } => (body, reader, failed),
+            } => (body, *framing, reader, failed),
             Source::Answer(event) => {
                 return event.take().map(|event| {
                     Ok(StreamEvent {
@@ -175,7 +187,7 @@ impl EventStream {
         loop {
             while let Some(frame) = reader.next_event() {
                 if !frame.data.trim().is_empty() {
-                    return Some(read_frame(frame, self.dialect, &self.url));
+                    return Some(read_frame(frame, framing, self.dialect, &self.url));
                 }
             }
             if let Some(error) = failed.take() {
@@ -206,15 +218,27 @@ impl EventStream {
 
 fn read_frame(
     frame: sse::SseEvent,
+    framing: Framing,
     dialect: Dialect,
     url: &Url,
 ) -> Result<StreamEvent, ClientError> {
-    let answer =
-        jsonrpc::read_answer(frame.data.as_bytes()).map_err(|error| invalid(url, &error))?;
-    let result = answer.outcome.map_err(ClientError::protocol)?;
-    let (event, last) = dialect
-        .read_event(result)
-        .map_err(|error| invalid(url, &error))?;
+    let (event, last) = match framing {
+        Framing::JsonRpc => {
+            let answer = jsonrpc::read_answer(frame.data.as_bytes())
+                .map_err(|error| invalid(url, &error))?;
+            let result = answer.outcome.map_err(ClientError::protocol)?;
+            dialect
+                .read_event(result)
+                .map_err(|error| invalid(url, &error))?
+        }
+        Framing::Bare => {
+            rest::read_event(dialect, &frame.data).map_err(|error| match error.kind {
+                // Ours, of a frame that cannot be read; or the peer's own word for the same.
+                ErrorKind::InvalidAgentResponse => invalid(url, &error),
+                _ => ClientError::protocol(error),
+            })?
+        }
+    };
     Ok(StreamEvent {
         id: frame.id,
         event,

@@ -2,22 +2,22 @@
 //! one stream of them.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Request as HttpRequest};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, Method as HttpMethod, Request as HttpRequest};
 use http_body_util::Full;
 use nuncio_wire::bindings::jsonrpc::{self, RequestId};
-use nuncio_wire::{A2aError, ErrorKind, Method, Request, Response, Version};
+use nuncio_wire::{Method, Request, Response};
 use url::Url;
 
+use crate::bindings::exchange::{
+    EVENTS_OR_JSON, JSON, Received, exchange, invalid, not_in_dialect, open, refused,
+    version_header, version_value,
+};
 use crate::bindings::refusal;
 use crate::choose_binding::Endpoint;
 use crate::error::{ClientError, ClientErrorKind};
-use crate::http_client::{HttpClient, peer_of, read_body};
-use crate::limits::{MAX_ANSWER_BYTES, MAX_ERROR_BODY_BYTES};
-use crate::stream::EventStream;
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS_OR_JSON: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
+use crate::http_client::{HttpClient, peer_of};
+use crate::stream::{EventStream, Framing};
 
 /// One call, ready to be sent as often as needed: the same bytes each time.
 pub(crate) struct Call {
@@ -71,38 +71,13 @@ impl Call {
     }
 }
 
-/// The dialect has no such operation: known before anything is sent.
-fn not_in_dialect(endpoint: &Endpoint, method: Method) -> ClientError {
-    let text = format!(
-        "{} does not exist in the protocol version that {} speaks",
-        method.name(),
-        peer_of(&endpoint.url)
-    );
-    ClientError::protocol(A2aError::new(ErrorKind::UnsupportedOperation, text))
-}
-
-pub(crate) fn version_header() -> HeaderName {
-    HeaderName::from_bytes(Version::HEADER.as_bytes()).expect("a constant header name")
-}
-
-pub(crate) fn version_value(version: Version) -> HeaderValue {
-    HeaderValue::from_str(&version.to_string()).expect("digits and a dot")
-}
-
 /// Sends a call and reads its one answer.
 pub(crate) async fn call(
     http: &HttpClient,
     endpoint: &Endpoint,
     call: &Call,
 ) -> Result<Response, ClientError> {
-    let (parts, body) = http.send(&call.url, call.to_http()).await?.into_parts();
-    check_encoding(&parts.headers, &call.url)?;
-    let limit = if parts.status.is_success() {
-        MAX_ANSWER_BYTES
-    } else {
-        MAX_ERROR_BODY_BYTES
-    };
-    let body = read_body(body, limit, &call.url).await?;
+    let (parts, body) = exchange(http, &call.url, call.to_http()).await?;
     read_answer(&parts, &body, endpoint, call)
 }
 
@@ -136,25 +111,6 @@ fn read_answer(
         .map_err(|error| invalid(&call.url, &error))
 }
 
-/// The peer's error; a status that says more than a free-form body decides what it is.
-fn refused(error: A2aError, parts: &http::response::Parts) -> ClientError {
-    let unnamed = error.kind == ErrorKind::Internal;
-    let mut error = ClientError::protocol(error);
-    let by_status = match parts.status.as_u16() {
-        401 | 403 => Some(ClientErrorKind::AuthFailed),
-        429 | 503 => Some(ClientErrorKind::Busy),
-        _ => None,
-    };
-    if let Some(kind) = by_status {
-        error.kind = kind;
-        if unnamed {
-            error.code = Some(parts.status.as_u16().into());
-        }
-    }
-    refusal::annotate(&mut error, &parts.headers);
-    error
-}
-
 /// Sends a call whose answer is a stream. An ordinary answer is taken too: an error is an error, a
 /// result becomes a stream of one event.
 pub(crate) async fn open_stream(
@@ -162,32 +118,18 @@ pub(crate) async fn open_stream(
     endpoint: &Endpoint,
     call: &Call,
 ) -> Result<EventStream, ClientError> {
-    let (parts, body) = http.send(&call.url, call.to_http()).await?.into_parts();
-    check_encoding(&parts.headers, &call.url)?;
-    let media_type = parts
-        .headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let media_type = media_type.unwrap_or_default().to_ascii_lowercase();
-    if parts.status.is_success() && media_type.starts_with("text/event-stream") {
-        return Ok(EventStream::new(body, endpoint.dialect, call.url.clone()));
+    match open(http, &call.url, call.to_http()).await? {
+        Received::Stream(body) => Ok(EventStream::new(
+            body,
+            Framing::JsonRpc,
+            endpoint.dialect,
+            call.url.clone(),
+        )),
+        Received::Answer(parts, body) => {
+            let response = read_answer(&parts, &body, endpoint, call)?;
+            EventStream::of_answer(response, endpoint.dialect, call.url.clone())
+        }
     }
-    let limit = if parts.status.is_success() {
-        MAX_ANSWER_BYTES
-    } else {
-        MAX_ERROR_BODY_BYTES
-    };
-    let body = read_body(body, limit, &call.url).await?;
-    if parts.status.is_success() && !media_type.contains("json") {
-        let text = format!(
-            "{} answered with '{}' instead of a stream of events",
-            peer_of(&call.url),
-            crate::plain(&media_type)
-        );
-        return Err(ClientError::new(ClientErrorKind::InvalidAnswer, text));
-    }
-    let response = read_answer(&parts, &body, endpoint, call)?;
-    EventStream::of_answer(response, endpoint.dialect, call.url.clone())
 }
 
 /// An answer may lack its id, but it must not carry another call's.
@@ -195,22 +137,6 @@ fn check_id(found: Option<&RequestId>, call: &Call) -> Result<(), ClientError> {
     match found {
         Some(id) if *id != call.id && !id.is_null() => {
             let text = format!("{} answered another call than ours", peer_of(&call.url));
-            Err(ClientError::new(ClientErrorKind::InvalidAnswer, text))
-        }
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn invalid(url: &Url, error: &A2aError) -> ClientError {
-    let text = format!("{}: {}", peer_of(url), crate::plain(&error.message));
-    ClientError::new(ClientErrorKind::InvalidAnswer, text)
-}
-
-/// We ask for no compression; a body that is compressed all the same may be a bomb.
-fn check_encoding(headers: &HeaderMap, url: &Url) -> Result<(), ClientError> {
-    match headers.get(CONTENT_ENCODING) {
-        Some(encoding) if encoding != "identity" => {
-            let text = format!("{} compressed its answer without being asked", peer_of(url));
             Err(ClientError::new(ClientErrorKind::InvalidAnswer, text))
         }
         _ => Ok(()),

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method as HttpMethod, Request as HttpRequest, StatusCode};
+use http::{HeaderMap, Method as HttpMethod, Request as HttpRequest, StatusCode};
 use http_body_util::Full;
 use nuncio_wire::bindings::jsonrpc::{self, RequestId};
 use nuncio_wire::dialects::Dialect;
@@ -13,14 +13,12 @@ use nuncio_wire::{A2aError, ErrorKind, Method, Part, PartContent, Request, Respo
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
-use crate::bindings::jsonrpc::{invalid, version_header, version_value};
+use crate::bindings::exchange::{JSON, invalid, version_header, version_value};
 use crate::bindings::refusal;
 use crate::choose_binding::Endpoint;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::http_client::{HttpClient, peer_of, read_body};
 use crate::limits::MAX_ANSWER_BYTES;
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Sends one operation below `base` (which ends in `/a2a/`) and reads the bare task.
 pub(crate) async fn call(

@@ -8,7 +8,7 @@ use nuncio_wire::dialects::CardGeneration;
 use nuncio_wire::{AgentCard, Version};
 use url::Url;
 
-use crate::bindings::jsonrpc::{version_header, version_value};
+use crate::bindings::exchange::{version_header, version_value};
 use crate::bindings::refusal;
 use crate::credentials::Credentials;
 use crate::discover::{parse_card, shown};

@@ -52,6 +52,22 @@ pub async fn client_with(address: &str, insecure: bool, settings: CallSettings) 
     Client::new(http, found.card, endpoints, settings).unwrap()
 }
 
+/// A client that may call whatever the agent's card names.
+pub async fn client_anywhere(agent: &MockAgent) -> Client {
+    let found = find(agent.base()).await.unwrap();
+    let mut policy = policy_for(agent.base());
+    for interface in &found.card.supported_interfaces {
+        policy.allow(&url(&interface.url));
+    }
+    let wish = Wish {
+        origins: found.named_origins(),
+        ..Wish::default()
+    };
+    let endpoints = choose(&found.card, found.generation, found.url(), &wish).unwrap();
+    let http = HttpClient::new(policy, false);
+    Client::new(http, found.card, endpoints, CallSettings::default()).unwrap()
+}
+
 /// A message of one text.
 pub fn message(text: &str) -> SendMessageRequest {
     SendMessageRequest::new(Message::new("m-1", Role::User, vec![Part::text(text)]))

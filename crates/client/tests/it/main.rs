@@ -7,5 +7,6 @@ mod calls;
 mod dialects;
 mod guard;
 mod mock_agent;
+mod rest;
 mod streams;
 mod tls;

@@ -184,6 +184,9 @@ pub struct Outgoing {
 /// Writes a request in `dialect`; `None` if it has no such operation on this binding.
 #[must_use]
 pub fn write_request(dialect: Dialect, request: &Request) -> Option<Outgoing> {
+    if dialect == Dialect::Legacy {
+        return None;
+    }
     let old = dialect == Dialect::V0_3;
     let resource = match request {
         Request::SendMessage(_) => Resource::Send,
