@@ -1,6 +1,7 @@
 //! Tests on the real binary: one module per thing that users do with it.
 
 mod cli;
+mod cli_bindings;
 mod cli_card;
 mod cli_credentials;
 mod cli_errors;
