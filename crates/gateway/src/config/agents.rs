@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Duration, WebUrl};
+use super::{Duration, ExtensionConfig, WebUrl};
 use crate::agents::command::{BASE_VARIABLES, Environment};
 
 /// Characters of a name: it is a path segment, a tenant and a file name.
@@ -283,24 +283,6 @@ pub struct CapabilitiesConfig {
     /// version.
     #[schemars(example = serde_json::json!([{ "uri": "https://example.org/ext/citations/v1", "description": "Sources in the metadata of artifacts" }]))]
     pub extensions: Vec<ExtensionConfig>,
-}
-
-/// An extension of the protocol.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct ExtensionConfig {
-    /// Names the extension and its version.
-    pub uri: String,
-    /// How the agent uses it.
-    #[serde(default)]
-    pub description: String,
-    /// Refuse every request that does not name the extension in `A2A-Extensions`.
-    #[serde(default)]
-    pub required: bool,
-    /// Settings of the extension, for the card.
-    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
-    pub params: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Default for CapabilitiesConfig {

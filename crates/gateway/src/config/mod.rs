@@ -11,6 +11,7 @@ mod compat;
 mod documentation;
 mod duration;
 mod error;
+mod extensions;
 mod log;
 mod openfang;
 mod parse;
@@ -28,7 +29,7 @@ mod web_url;
 pub use agents::{
     AgentConfig, BackendConfig, CapabilitiesConfig, CommandConfig, CommandProtocol,
     ConformanceConfig, DEFAULT_AGENT_VERSION, DEFAULT_MAX_CONCURRENT_TURNS,
-    DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, ExtensionConfig, MAX_NAME_CHARS,
+    DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, MAX_NAME_CHARS,
     PUSH_NOTIFICATIONS_BY_DEFAULT, ProviderConfig, RESERVED_NAMES, SkillConfig, check_caller_name,
     check_name, check_path_name,
 };
@@ -37,6 +38,7 @@ pub use compat::{CompatConfig, StatusEdition};
 pub use documentation::{KeyDocumentation, document_keys, json_schema};
 pub use duration::Duration;
 pub use error::{ConfigError, ConfigErrors, Position};
+pub use extensions::ExtensionConfig;
 pub use log::{LogConfig, LogFormat, LogLevel};
 pub use openfang::{ExternalAgent, OpenFangConfig};
 pub use parse::{locate, parse};

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::agents::{check_caller_name, check_name, check_path_name};
-use super::{BackendConfig, Config, ExtensionConfig, PeerAuth, SecretRef};
+use super::extensions::wrong_extensions;
+use super::{BackendConfig, Config, PeerAuth, SecretRef};
 
 /// Keys that sign a notification: the present one and those of a change.
 const MAX_SIGNING_KEYS: usize = 4;
@@ -141,7 +142,10 @@ impl Config {
                     problems.error(key, format!("the skill `{}` is there twice", skill.id));
                 }
             }
-            check_extensions(name, &agent.capabilities.extensions, problems);
+            for (index, message) in wrong_extensions(&agent.capabilities.extensions) {
+                let key = format!("agents.{name}.capabilities.extensions.{index}");
+                problems.error(key, message);
+            }
         }
     }
 
@@ -231,20 +235,6 @@ impl Config {
     }
 }
 
-/// Clients name extensions in a header, as a list with commas.
-fn check_extensions(agent: &str, extensions: &[ExtensionConfig], problems: &mut Problems) {
-    for (index, extension) in extensions.iter().enumerate() {
-        let uri = &extension.uri;
-        let key = format!("agents.{agent}.capabilities.extensions.{index}");
-        if uri.is_empty() || !uri.bytes().all(|b| b.is_ascii_graphic() && b != b',') {
-            let text = format!("`{}` is no URI of an extension", uri.escape_debug());
-            problems.error(key, text);
-        } else if extensions[..index].iter().any(|other| other.uri == *uri) {
-            problems.error(key, format!("the extension `{uri}` is there twice"));
-        }
-    }
-}
-
 struct Problems(Vec<Problem>);
 
 impl Problems {
@@ -301,6 +291,22 @@ mod tests {
             problems("[server]\nlisten = [\"[::1]:1\", \"127.8.8.8:1\"]\n"),
             []
         );
+    }
+
+    #[test]
+    fn extensions_are_uris_that_stand_there_once() {
+        let with = |list: &str| {
+            problems(&format!(
+                "[agents.a]\nbackend = \"echo\"\ncapabilities = {{ extensions = [{list}] }}\n"
+            ))
+        };
+        let (one, other) = ("{ uri = \"urn:x:a\" }", "{ uri = \"urn:x:b\" }");
+        assert_eq!(with(&format!("{one}, {other}")), []);
+        let key = |index: usize| error(&format!("agents.a.capabilities.extensions.{index}"));
+        assert_eq!(with(&format!("{one}, {other}, {one}")), key(2));
+        for wrong in ["", "a b", "urn:a,urn:b", "urn:ä"] {
+            assert_eq!(with(&format!("{{ uri = \"{wrong}\" }}")), key(0), "{wrong}");
+        }
     }
 
     #[test]

@@ -155,3 +155,14 @@ async fn a_configured_tenant_stands_on_the_card_and_routes() {
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
 }
+
+#[tokio::test]
+async fn extensions_stand_on_the_card_with_their_settings() {
+    let config = "[agents.a]\nbackend = \"echo\"\n[[agents.a.capabilities.extensions]]\nuri = \"urn:x:a\"\nrequired = true\nparams = { depth = 3, names = [\"b\"] }\n";
+    let rig = Rig::start(Store::Memory, config).await;
+    let card = rig.get("/.well-known/agent-card.json", &[]).await.json;
+    assert_eq!(
+        card["capabilities"]["extensions"],
+        json!([{"uri": "urn:x:a", "required": true, "params": {"depth": 3, "names": ["b"]}}])
+    );
+}
