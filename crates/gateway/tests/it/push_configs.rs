@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, message, over_stores};
+use crate::rig::{ECHO, Rig, message, over_bindings};
 
 const HOOK: &str = "https://example.com/hook";
 const METHODS: [&str; 4] = [
@@ -29,9 +29,9 @@ async fn finished_task(rig: &Rig) -> String {
     rig.send("hello").await["id"].as_str().unwrap().to_owned()
 }
 
-over_stores! {
-    async fn a_configuration_is_made_read_listed_and_deleted(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+over_bindings! {
+    async fn a_configuration_is_made_read_listed_and_deleted(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let task = finished_task(&rig).await;
         let full = json!({"taskId": task, "id": "c", "url": HOOK, "token": "hunter2",
             "authentication": {"scheme": "Bearer", "credentials": "hunter3"}});
@@ -56,16 +56,16 @@ over_stores! {
         assert_eq!(rig.call(METHODS[1], named).await["error"]["code"], -32001);
     }
 
-    async fn what_is_not_there_is_not_found(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn what_is_not_there_is_not_found(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         for method in METHODS {
             let unknown = rig.call(method, json!({"taskId": "nowhere", "id": "c", "url": HOOK})).await;
             assert_eq!(unknown["error"]["code"], -32001, "{method} {unknown}");
         }
     }
 
-    async fn old_names_get_their_own_shapes(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn old_names_get_their_own_shapes(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let task = finished_task(&rig).await;
         let call = async |version: &'static str, method: &str, params: Value| {
             let answer = rig.call_in(version, method, params).await;
@@ -96,8 +96,8 @@ over_stores! {
         assert!(ids(&rig, &task).await.is_empty());
     }
 
-    async fn lists_come_in_pages(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn lists_come_in_pages(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let task = finished_task(&rig).await;
         for number in 0..5 {
             create(&rig, json!({"taskId": task, "id": format!("c{number}"), "url": HOOK})).await;
@@ -117,8 +117,8 @@ over_stores! {
         assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
     }
 
-    async fn a_hostile_configuration_is_refused_when_it_is_made(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn a_hostile_configuration_is_refused_when_it_is_made(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let task = finished_task(&rig).await;
         let long = "x".repeat(1 << 20);
         let mut hostile = Vec::new();
@@ -149,8 +149,8 @@ over_stores! {
         assert_eq!(tasks["result"]["totalSize"], 1, "a refused send leaves no task");
     }
 
-    async fn a_task_takes_32_and_its_caller_1000(store: Store) {
-        let rig = Rig::start(store, ECHO).await;
+    async fn a_task_takes_32_and_its_caller_1000(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
         let mut made = 0;
         loop {
             let task = finished_task(&rig).await;
@@ -168,9 +168,9 @@ over_stores! {
         }
     }
 
-    async fn another_callers_task_is_not_there(store: Store) {
+    async fn another_callers_task_is_not_there(over: Over) {
         let config = format!("{ECHO}[security]\npeer_tokens = {{ alice = \"env:ALICE\", bob = \"env:BOB\" }}\n");
-        let rig = Rig::start(store, &config).await;
+        let rig = Rig::start(over, &config).await;
         let as_ = |name: &'static str| [("authorization", if name == "alice" { "Bearer alice" } else { "Bearer bob" })];
         let sent = rig.call_as(&as_("alice"), "SendMessage", message("x")).await;
         let task = sent["result"]["task"]["id"].clone();

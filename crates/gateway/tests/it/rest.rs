@@ -610,3 +610,26 @@ async fn the_card_names_addresses_that_work() {
         assert_eq!(rig.get(&format!("{old}/v1/tasks"), &[]).await.status, 200);
     }
 }
+
+#[tokio::test]
+async fn webhooks_are_kept_read_and_removed() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let id = rig.send("x").await["id"].as_str().unwrap().to_owned();
+    let configs = format!("/tasks/{id}/pushNotificationConfigs");
+    let config = json!({"id": "p/1", "taskId": id, "url": "https://example.com/hook"});
+    let flat = json!({"id": "p/1", "url": "https://example.com/hook"});
+    let nested = json!({"config": flat});
+    for body in [flat, nested] {
+        let made = rig.post(&configs, &[V1], &body.to_string()).await;
+        assert_eq!((made.status, &made.json), (200, &config), "{made:?}");
+    }
+    let one = format!("{configs}/p%2F1");
+    assert_eq!(rig.get(&one, &[V1]).await.json, config);
+    let listed = rig.get(&format!("{configs}?pageSize=1"), &[V1]).await.json;
+    assert_eq!(listed["configs"], json!([config]));
+    for _ in 0..2 {
+        let removed = rig.bare("DELETE", &one, &[V1]).await;
+        assert_eq!((removed.status, removed.json), (200, json!({})));
+    }
+    assert_eq!(rig.get(&one, &[V1]).await.status, 404);
+}

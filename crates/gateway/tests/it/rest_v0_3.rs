@@ -179,7 +179,11 @@ async fn a_running_task_is_subscribed_to_and_canceled() {
 
 #[tokio::test]
 async fn errors_have_the_members_of_both_generations() {
-    let rig = Rig::start(Store::Memory, ECHO).await;
+    let rig = Rig::start(
+        Store::Memory,
+        "[agents.echo]\nbackend = \"echo\"\ncapabilities = { push_notifications = false }\n",
+    )
+    .await;
     let answers = [
         (
             rig.get("/v1/tasks/none", &[]).await,
@@ -258,4 +262,38 @@ async fn extensions_are_echoed_under_both_names() {
         card["capabilities"]["extensions"],
         json!([{"uri": "urn:x:a"}])
     );
+}
+
+#[tokio::test]
+async fn webhooks_are_kept_read_and_removed_in_the_form_of_the_request() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let sent = rig.post("/v1/message:send", &[], &proto_send("x")).await;
+    let id = sent.json["task"]["id"].as_str().unwrap().to_owned();
+    let (configs, name) = (
+        format!("/v1/tasks/{id}/pushNotificationConfigs"),
+        format!("tasks/{id}/pushNotificationConfigs/p"),
+    );
+    let config = json!({"id": "p", "url": "https://example.com/hook"});
+    let proto = json!({"parent": format!("tasks/{id}"), "config_id": "p", "config": {"name": name, "push_notification_config": config}});
+    let text = json!({"config": {"taskId": id, "pushNotificationConfig": config}});
+    let as_proto = json!({"name": name, "pushNotificationConfig": config});
+    for (body, expected) in [
+        (proto, as_proto.clone()),
+        (
+            text,
+            json!({"taskId": id, "pushNotificationConfig": config}),
+        ),
+    ] {
+        let made = rig.post(&configs, &[], &body.to_string()).await;
+        assert_eq!((made.status, &made.json), (200, &expected), "{made:?}");
+    }
+    let one = format!("{configs}/p");
+    assert_eq!(rig.get(&one, &[]).await.json, as_proto);
+    assert_eq!(
+        rig.get(&configs, &[]).await.json,
+        json!({"configs": [as_proto]})
+    );
+    let removed = rig.bare("DELETE", &one, &[]).await;
+    assert_eq!((removed.status, removed.json), (200, json!({})));
+    assert_eq!(rig.get(&one, &[]).await.status, 404);
 }
