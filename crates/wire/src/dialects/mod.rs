@@ -9,6 +9,7 @@ mod lenient;
 mod negotiate;
 pub mod openfang;
 mod params;
+pub mod protobuf;
 pub mod v0_3;
 mod v1;
 
