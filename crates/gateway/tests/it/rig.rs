@@ -112,11 +112,7 @@ impl Rig {
     }
 
     /// The same with secret files, named relative to the gateway's directory.
-    pub async fn with_secrets(
-        over: impl Into<Over>,
-        config: &str,
-        files: &[(&str, &str)],
-    ) -> Self {
+    pub async fn with_secrets(over: impl Into<Over>, config: &str, files: &[(&str, &str)]) -> Self {
         let over = over.into();
         let dir = tempfile::tempdir().unwrap();
         for (name, secret) in files {
