@@ -6,7 +6,7 @@ use http::{StatusCode, Version};
 use hyper::body::Incoming;
 use nuncio_wire::bindings::grpc::{FRAME_HEAD_BYTES, GrpcStatus, code};
 use nuncio_wire::dialects::protobuf::Package;
-use nuncio_wire::{A2aError, ErrorKind, Method, StatusTable};
+use nuncio_wire::{A2aError, Dialect, ErrorKind, Method, StatusTable};
 
 use super::HttpResponse;
 use super::read_body::{self, BodyRefused};
@@ -49,7 +49,7 @@ impl Service {
         ) {
             let text = "There is no such method; reflection lists what there is.";
             let error = A2aError::new(ErrorKind::MethodNotFound, text);
-            return grpc::refusal(&error, StatusTable::default());
+            return grpc::refusal(&error, StatusTable::default(), target.dialect());
         }
         match self.read_message(body).await {
             Ok(body) if target == grpc::Target::HealthCheck => grpc::check(&self.operations, &body),
@@ -71,7 +71,7 @@ impl Service {
             )),
             BodyRefused::TooSlow | BodyRefused::Broken => {
                 let table = self.operations.config().compat.statuses;
-                grpc::refusal(&explain(refused).1, table.into())
+                grpc::refusal(&explain(refused).1, table.into(), Dialect::V1)
             }
         })
     }

@@ -6,7 +6,7 @@ use http::header::{HeaderName, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
-use nuncio_wire::{A2aError, ErrorKind, StatusTable};
+use nuncio_wire::{A2aError, Dialect, ErrorKind, StatusTable};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -230,8 +230,9 @@ impl Service {
     fn speech(&self, route: &Route<'_>, headers: &HeaderMap) -> Speech {
         let is_old = match route {
             Route::JsonRpc(_) | Route::Legacy(_) => return Speech::JsonRpc,
-            Route::Grpc(_) => {
-                return Speech::Grpc(self.operations.config().compat.statuses.into());
+            Route::Grpc(target) => {
+                let table = self.operations.config().compat.statuses.into();
+                return Speech::Grpc(table, target.dialect());
             }
             Route::Rest(_, target) => target.is_old,
             Route::NotFound | Route::NotAllowed(_) => false,
@@ -306,7 +307,7 @@ pub(super) fn explain(refused: BodyRefused) -> (StatusCode, A2aError) {
 enum Speech {
     JsonRpc,
     Rest(rest::Wording),
-    Grpc(StatusTable),
+    Grpc(StatusTable, Dialect),
     /// `{"error":"…"}`
     Plain,
 }
@@ -318,7 +319,7 @@ impl Speech {
             (Self::JsonRpc, status) => jsonrpc::refused(error, status),
             (Self::Rest(wording), status) => wording.error(error, status),
             // The status of HTTP is always 200 there.
-            (Self::Grpc(table), _) => grpc::refusal(error, *table),
+            (Self::Grpc(table, dialect), _) => grpc::refusal(error, *table, *dialect),
             (Self::Plain, Some(status)) => answer::refusal(status, &error.message),
             (Self::Plain, None) => answer::plain_error(error),
         }

@@ -4,8 +4,10 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Response};
 use nuncio_wire::bindings::grpc::{self, GrpcStatus, code};
-use nuncio_wire::{A2aError, StatusTable};
+use nuncio_wire::{A2aError, Dialect, StatusTable};
 
+use crate::bindings::answer;
+use crate::bindings::request_head::with_service_parameters;
 use crate::serve::{Body, HttpResponse};
 
 const STATUS: HeaderName = HeaderName::from_static(grpc::STATUS);
@@ -57,10 +59,12 @@ pub fn refused(status: &GrpcStatus) -> HttpResponse {
     response
 }
 
-/// A refused request.
+/// A request that is refused before it belongs to an operation.
 #[must_use]
-pub fn refusal(error: &A2aError, table: StatusTable) -> HttpResponse {
-    refused(&GrpcStatus::of_error(error, table))
+pub fn refusal(error: &A2aError, table: StatusTable, dialect: Dialect) -> HttpResponse {
+    let response = refused(&GrpcStatus::of_error(error, table));
+    let response = with_service_parameters(response, dialect, &[]);
+    answer::with_error_headers(response, error)
 }
 
 /// The one message of a body.

@@ -2,9 +2,9 @@
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use nuncio_wire::Method;
 use nuncio_wire::bindings::grpc::{health, is_content_type, reflection};
 use nuncio_wire::dialects::protobuf::Package;
+use nuncio_wire::{Dialect, Method};
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,15 @@ impl Target {
             return None;
         };
         Some(known.unwrap_or(Self::Unknown))
+    }
+
+    /// The dialect of those who ask.
+    #[must_use]
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::Operation(package, _) => package.dialect(),
+            _ => Dialect::V1,
+        }
     }
 
     /// Whether the answer is everybody's: it says nothing of agents and tasks.
