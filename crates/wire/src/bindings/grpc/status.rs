@@ -124,7 +124,8 @@ impl GrpcStatus {
         })
     }
 
-    /// The error a peer meant: by the reason in its details, else by the code.
+    /// The error a peer meant: by the reason in its details, else by the name in front of its text,
+    /// as SDKs of 0.3 write it, else by the code.
     #[must_use]
     pub fn to_error(&self) -> A2aError {
         let status = pb::Status::decode(self.details.as_slice()).unwrap_or_default();
@@ -133,7 +134,10 @@ impl GrpcStatus {
         } else {
             self.message.clone()
         };
-        let mut error = A2aError::new(kind_of_code(self.code), message);
+        let named = |kind: &ErrorKind| message.starts_with(&format!("{}:", kind.name()));
+        let by_name = ErrorKind::ALL.into_iter().find(named);
+        let kind = by_name.unwrap_or_else(|| kind_of_code(self.code));
+        let mut error = A2aError::new(kind, message);
         for detail in &status.details {
             read_detail(detail, self.code, &mut error);
         }
@@ -279,6 +283,8 @@ mod tests {
         assert_eq!(error.kind, ErrorKind::TaskNotFound);
         assert_eq!(error.message, "no such task");
         assert_eq!(GrpcStatus::read("x", None, None), None);
+        let named = GrpcStatus::new(code::UNIMPLEMENTED, "TaskNotCancelableError: no");
+        assert_eq!(named.to_error().kind, ErrorKind::TaskNotCancelable);
 
         let many = (0..500).map(|i| FieldViolation::new(format!("f{i}"), "ü".repeat(9)));
         let status = GrpcStatus::of_error(
