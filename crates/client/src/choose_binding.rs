@@ -32,12 +32,6 @@ impl Binding {
             Self::Rest => "HTTP+JSON",
         }
     }
-
-    /// Whether this client speaks it.
-    #[must_use]
-    pub fn is_spoken(self) -> bool {
-        matches!(self, Self::JsonRpc | Self::Rest)
-    }
 }
 
 impl fmt::Display for Binding {
@@ -122,7 +116,7 @@ pub fn choose(
     let mut chosen = Vec::new();
     let mut reasons = Vec::new();
     for interface in &card.supported_interfaces {
-        match endpoint(interface, generation, wish) {
+        match endpoint(interface, generation, card_url, wish) {
             Ok(mut endpoint) => {
                 endpoint.openfang = openfang_base(card, &endpoint, card_url);
                 let callable = endpoint.openfang.as_ref().unwrap_or(&endpoint.url);
@@ -147,7 +141,6 @@ pub fn choose(
 /// Why an interface is not called.
 enum Unfit {
     Binding(String),
-    NotSpoken(Binding),
     Version(String),
     Address(String),
     OtherOrigin(Origin),
@@ -156,17 +149,19 @@ enum Unfit {
 fn endpoint(
     interface: &AgentInterface,
     generation: CardGeneration,
+    card_url: Option<&Url>,
     wish: &Wish,
 ) -> Result<Endpoint, Unfit> {
     let binding = interface.protocol_binding.as_str();
     let binding: Binding = binding
         .parse()
         .map_err(|_| Unfit::Binding(crate::plain(binding)))?;
-    if !binding.is_spoken() {
-        return Err(Unfit::NotSpoken(binding));
-    }
     let (version, dialect) = speech(interface, generation, wish.version)?;
-    let url = Url::parse(&interface.url)
+    let parsed = match binding {
+        Binding::Grpc => grpc_url(&interface.url, card_url),
+        Binding::JsonRpc | Binding::Rest => Url::parse(&interface.url),
+    };
+    let url = parsed
         .map_err(|error| Unfit::Address(format!("{}: {error}", crate::plain(&interface.url))))?;
     Ok(Endpoint {
         url,
@@ -176,6 +171,27 @@ fn endpoint(
         tenant: interface.tenant.clone(),
         openfang: None,
     })
+}
+
+/// The address of a gRPC interface, which is `host:port` (specification 10): with TLS if its card
+/// came over TLS or the port says so; a card from elsewhere means TLS but for this machine itself.
+/// Older cards name the scheme.
+fn grpc_url(address: &str, card_url: Option<&Url>) -> Result<Url, url::ParseError> {
+    if address.contains("://") {
+        return Url::parse(address);
+    }
+    let plain = Url::parse(&format!("http://{address}"))?;
+    let by_card = card_url.map(|url| url.scheme() == "https");
+    let is_local = match plain.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    };
+    if address.ends_with(":443") || by_card.unwrap_or(!is_local) {
+        return Url::parse(&format!("https://{address}"));
+    }
+    Ok(plain)
 }
 
 /// What an interface speaks.
@@ -290,7 +306,6 @@ fn explain(card: &AgentCard, reasons: Vec<Unfit>) -> ClientError {
     for reason in reasons {
         lines.push(match reason {
             Unfit::Binding(name) => format!("the binding '{name}' is unknown"),
-            Unfit::NotSpoken(binding) => format!("{binding} is not spoken by this client"),
             Unfit::Version(version) => {
                 let below = version.starts_with("0.") || version == openfang::PROTOCOL_VERSION;
                 if below {
@@ -391,6 +406,25 @@ mod tests {
         }
         let error = chosen(OPENFANG, VersionWish::Current).unwrap_err();
         assert!(error.hint.unwrap().contains("--a2a-version 2025-04"));
+    }
+
+    #[test]
+    fn addresses_without_a_scheme_are_as_safe_as_their_card() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let (safe, plain) = (url("https://h/card"), url("http://h/card"));
+        for (address, card, expected) in [
+            ("h:50051", Some(&safe), "https://h:50051/"),
+            ("h:50051", Some(&plain), "http://h:50051/"),
+            ("h:443", Some(&plain), "https://h/"),
+            ("h:50051", None, "https://h:50051/"),
+            ("localhost:50051", None, "http://localhost:50051/"),
+            ("[::1]:50051", None, "http://[::1]:50051/"),
+            ("127.0.0.1:1", Some(&plain), "http://127.0.0.1:1/"),
+            ("http://h:50051", Some(&safe), "http://h:50051/"),
+        ] {
+            assert_eq!(grpc_url(address, card).unwrap().as_str(), expected);
+        }
+        assert!(grpc_url("", None).is_err());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use nuncio_wire::operation::SubscribeToTaskRequest;
 use nuncio_wire::{AgentCard, ErrorKind, Method, Request, Response};
 use url::Url;
 
-use crate::bindings::{jsonrpc, openfang, rest};
+use crate::bindings::{grpc, jsonrpc, openfang, rest};
 use crate::choose_binding::{Binding, Endpoint};
 use crate::credentials::Credentials;
 use crate::error::{ClientError, ClientErrorKind};
@@ -111,6 +111,7 @@ impl Client {
             match call {
                 Prepared::Rpc(call) => jsonrpc::call(&http, &endpoint, &call).await,
                 Prepared::Rest(call) => rest::call(&http, &endpoint, &call).await,
+                Prepared::Grpc(call) => grpc::call(&http, &call).await,
                 Prepared::OpenFang(base, request, headers) => {
                     openfang::call(&http, &endpoint, &base, &request, headers).await
                 }
@@ -163,6 +164,7 @@ impl Client {
                 match call {
                     Prepared::Rpc(call) => jsonrpc::open_stream(&http, &endpoint, &call).await,
                     Prepared::Rest(call) => rest::open_stream(&http, &endpoint, &call).await,
+                    Prepared::Grpc(call) => grpc::open_stream(&http, &endpoint, &call).await,
                     Prepared::OpenFang(base, request, headers) => {
                         let answer =
                             openfang::call(&http, &endpoint, &base, &request, headers).await?;
@@ -285,6 +287,12 @@ impl Client {
             credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
             return Ok(Prepared::Rest(call));
         }
+        if endpoint.binding == Binding::Grpc {
+            let mut call = grpc::Call::new(endpoint, request, headers)?;
+            credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
+            call.check_url()?;
+            return Ok(Prepared::Grpc(call));
+        }
         let id = RequestId::number(self.next_id.fetch_add(1, Ordering::Relaxed));
         let mut call = jsonrpc::Call::new(endpoint, request, id, headers)?;
         credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
@@ -323,5 +331,6 @@ fn same_origin(a: &Url, b: &Url) -> bool {
 enum Prepared {
     Rpc(jsonrpc::Call),
     Rest(rest::Call),
+    Grpc(grpc::Call),
     OpenFang(Url, Box<Request>, HeaderMap),
 }

@@ -28,6 +28,8 @@ const OWN_USER_AGENT: &str = concat!("nuncio/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone)]
 pub struct HttpClient {
     inner: legacy::Client<Connector, Full<Bytes>>,
+    /// Speaks HTTP/2 from the first byte on, as gRPC needs it.
+    http2: legacy::Client<Connector, Full<Bytes>>,
     policy: Arc<AddressPolicy>,
 }
 
@@ -36,11 +38,16 @@ impl HttpClient {
     #[must_use]
     pub fn new(policy: AddressPolicy, insecure: bool) -> Self {
         let policy = Arc::new(policy);
-        let inner = legacy::Client::builder(TokioExecutor::new())
+        let connector = Connector::new(policy.clone(), insecure);
+        let mut builder = legacy::Client::builder(TokioExecutor::new());
+        builder
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .build(Connector::new(policy.clone(), insecure));
-        Self { inner, policy }
+            .pool_idle_timeout(IDLE_TIMEOUT);
+        Self {
+            inner: builder.build(connector.clone()),
+            http2: builder.http2_only(true).build(connector),
+            policy,
+        }
     }
 
     /// Sends one request and returns when the head of the answer is there.
@@ -53,25 +60,44 @@ impl HttpClient {
         url: &Url,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, ClientError> {
-        let method = request.method().clone();
-        let started = std::time::Instant::now();
-        let answer = self.send_quietly(url, request).await;
-        let elapsed = started.elapsed();
-        match &answer {
-            Ok(response) => {
-                let status = response.status().as_u16();
-                tracing::debug!(%method, peer = %peer_of(url), path = url.path(), status, ?elapsed, "answered");
-            }
-            Err(error) => {
-                tracing::debug!(%method, peer = %peer_of(url), path = url.path(), %error, ?elapsed, "failed");
-            }
-        }
-        answer
+        log(
+            url,
+            request.method().clone(),
+            self.over(&self.inner, url, request),
+        )
+        .await
     }
 
-    /// The same without a word in the log: where the path itself may be a secret.
+    /// The same over HTTP/2 with prior knowledge, or as TLS agrees on it.
+    ///
+    /// # Errors
+    /// As [`HttpClient::send`].
+    pub async fn send_http2(
+        &self,
+        url: &Url,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, ClientError> {
+        log(
+            url,
+            request.method().clone(),
+            self.over(&self.http2, url, request),
+        )
+        .await
+    }
+
+    /// The same as [`HttpClient::send`] without a word in the log: where the path itself may be a
+    /// secret.
     pub(crate) async fn send_quietly(
         &self,
+        url: &Url,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, ClientError> {
+        self.over(&self.inner, url, request).await
+    }
+
+    async fn over(
+        &self,
+        client: &legacy::Client<Connector, Full<Bytes>>,
         url: &Url,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, ClientError> {
@@ -86,9 +112,30 @@ impl HttpClient {
         headers
             .entry(USER_AGENT)
             .or_insert(HeaderValue::from_static(OWN_USER_AGENT));
-        let answer = self.inner.request(request).await;
+        let answer = client.request(request).await;
         answer.map_err(|error| explain(url, &error))
     }
+}
+
+/// Notes how an exchange went.
+async fn log(
+    url: &Url,
+    method: http::Method,
+    exchange: impl Future<Output = Result<Response<Incoming>, ClientError>>,
+) -> Result<Response<Incoming>, ClientError> {
+    let started = std::time::Instant::now();
+    let answer = exchange.await;
+    let elapsed = started.elapsed();
+    match &answer {
+        Ok(response) => {
+            let status = response.status().as_u16();
+            tracing::debug!(%method, peer = %peer_of(url), path = url.path(), status, ?elapsed, "answered");
+        }
+        Err(error) => {
+            tracing::debug!(%method, peer = %peer_of(url), path = url.path(), %error, ?elapsed, "failed");
+        }
+    }
+    answer
 }
 
 /// Reads a body up to `limit` bytes.

@@ -13,6 +13,7 @@ use nuncio_wire::{ErrorKind, Response, StreamResponse};
 use url::Url;
 
 use crate::bindings::exchange::invalid;
+use crate::bindings::grpc::Messages;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::http_client::{lost, peer_of};
 use crate::limits::{MAX_ANSWER_BYTES, STREAM_SILENCE};
@@ -59,6 +60,7 @@ enum Source {
         reader: sse::SseReader,
         failed: Option<ClientError>,
     },
+    Messages(Box<Messages>),
     Answer(Option<StreamResponse>),
 }
 
@@ -83,10 +85,25 @@ impl EventStream {
         }
     }
 
-    /// How long the stream may be silent once its task is known, else [`STREAM_SILENCE`].
+    /// The events of a gRPC call. gRPC servers say nothing while nothing happens: that the connection
+    /// is alive is told by the connection's own probes.
+    pub(crate) fn of_messages(messages: Messages, dialect: Dialect, url: Url) -> Self {
+        Self {
+            source: Source::Messages(Box::new(messages)),
+            dialect,
+            url,
+            silence: Duration::MAX,
+            task_known: false,
+            attached: false,
+            begun: false,
+            over: false,
+        }
+    }
+
+    /// How long the stream may be silent once its task is known, if somebody has set it.
     pub(crate) fn with_silence(self, silence: Option<Duration>) -> Self {
         Self {
-            silence: silence.unwrap_or(STREAM_SILENCE),
+            silence: silence.unwrap_or(self.silence),
             ..self
         }
     }
@@ -174,6 +191,17 @@ impl EventStream {
                 reader,
                 failed,
             } => (body, *framing, reader, failed),
+            Source::Messages(messages) => {
+                let silence = if self.task_known {
+                    self.silence
+                } else {
+                    Duration::MAX
+                };
+                return match tokio::time::timeout(silence, messages.next_event()).await {
+                    Ok(next) => next,
+                    Err(_) => Some(Err(silent(&self.url, silence))),
+                };
+            }
             Source::Answer(event) => {
                 return event.take().map(|event| {
                     Ok(StreamEvent {

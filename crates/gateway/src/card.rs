@@ -10,6 +10,7 @@ use nuncio_wire::{
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use url::Url;
 
 use crate::agents::{Agents, ServedAgent};
 use crate::config::{AgentConfig, Config, ExtensionConfig, SkillConfig};
@@ -46,6 +47,15 @@ impl BaseUrl {
         } else {
             format!("{}/agents/{name}", self.0)
         }
+    }
+
+    /// Where gRPC is taken, as `host:port`; `None` behind a path, which gRPC calls do not have.
+    #[must_use]
+    pub fn grpc_address(&self) -> Option<String> {
+        let url: Url = self.0.parse().ok()?;
+        let port = url.port_or_known_default()?;
+        let host = url.host_str()?;
+        (url.path() == "/").then(|| format!("{host}:{port}"))
     }
 
     /// Where an agent takes the 2025-04 dialect.
@@ -116,24 +126,47 @@ fn interfaces(
     config: &Config,
     base: &BaseUrl,
 ) -> Vec<AgentInterface> {
+    let name = &agent.name;
     let bindings = [
-        ("JSONRPC", base.agent_url(&agent.name, is_default)),
-        ("HTTP+JSON", base.rest_url(&agent.name, is_default)),
+        ("JSONRPC", Some(base.agent_url(name, is_default))),
+        ("HTTP+JSON", Some(base.rest_url(name, is_default))),
+        (GRPC, base.grpc_address()),
     ];
-    let tenant = agent.config.tenant.as_deref();
     let versions = ["1.0", "0.3"].into_iter();
     versions
         .take(if config.compat.v0_3 { 2 } else { 1 })
         .flat_map(|version| {
-            bindings.iter().map(move |(binding, url)| AgentInterface {
-                url: url.clone(),
+            let interface = move |(binding, url): &(&str, Option<String>)| AgentInterface {
+                url: url.clone().unwrap_or_default(),
                 protocol_binding: (*binding).to_owned(),
-                // 0.3 knows no tenants; there the address alone names the agent.
-                tenant: tenant.filter(|_| version != "0.3").map(str::to_owned),
+                tenant: tenant_at(agent, is_default, binding, version),
                 protocol_version: version.to_owned(),
-            })
+            };
+            let served = bindings.iter().filter(move |(binding, url)| {
+                // Without a path and without a tenant there is only the default agent.
+                let nameless = *binding == GRPC && version == "0.3" && !is_default;
+                url.is_some() && !nameless
+            });
+            served.map(interface)
         })
         .collect()
+}
+
+const GRPC: &str = "GRPC";
+
+/// What a request must name: the configured tenant; over gRPC, where no path names the agent, its
+/// name. 0.3 knows no tenants; there the address alone names the agent.
+fn tenant_at(
+    agent: &ServedAgent,
+    is_default: bool,
+    binding: &str,
+    version: &str,
+) -> Option<String> {
+    if version == "0.3" {
+        return None;
+    }
+    let name = (binding == GRPC && !is_default).then(|| agent.name.to_string());
+    agent.config.tenant.clone().or(name)
 }
 
 fn extension(configured: &ExtensionConfig) -> AgentExtension {

@@ -199,6 +199,23 @@ pub enum Role {
 
 impl Role {
     const ALLOWED: &'static str = "ROLE_USER or ROLE_AGENT";
+
+    /// Its number in protobuf.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self as i32
+    }
+
+    /// The role with this number in protobuf.
+    #[must_use]
+    pub fn from_number(number: i32) -> Option<Self> {
+        match number {
+            0 => Some(Self::Unspecified),
+            1 => Some(Self::User),
+            2 => Some(Self::Agent),
+            _ => None,
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Role {
@@ -219,12 +236,8 @@ impl<'de> Deserialize<'de> for Role {
             }
             // An enum may also arrive as its number (ProtoJSON).
             fn visit_u64<E: de::Error>(self, number: u64) -> Result<Role, E> {
-                match number {
-                    0 => Ok(Role::Unspecified),
-                    1 => Ok(Role::User),
-                    2 => Ok(Role::Agent),
-                    _ => Err(E::invalid_value(de::Unexpected::Unsigned(number), &self)),
-                }
+                let known = i32::try_from(number).ok().and_then(Role::from_number);
+                known.ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
             }
         }
         deserializer.deserialize_any(RoleVisitor)

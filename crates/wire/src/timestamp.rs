@@ -10,6 +10,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
+
 impl Timestamp {
     /// Milliseconds since 1970-01-01T00:00:00Z; what is out of range is cut to the nearest bound.
     #[must_use]
@@ -31,6 +33,22 @@ impl Timestamp {
     #[must_use]
     pub fn as_millis_ceil(self) -> i64 {
         -((-self.0.as_nanosecond()).div_euclid(1_000_000) as i64)
+    }
+
+    /// Whole seconds since the epoch, rounded down, and the nanoseconds on top.
+    #[must_use]
+    pub fn as_unix(self) -> (i64, i32) {
+        let nanos = self.0.as_nanosecond();
+        let seconds = nanos.div_euclid(NANOS_PER_SECOND) as i64;
+        (seconds, nanos.rem_euclid(NANOS_PER_SECOND) as i32)
+    }
+
+    /// The time of so many seconds and nanoseconds; `None` if it is no such pair or out of range.
+    #[must_use]
+    pub fn from_unix(seconds: i64, nanos: i32) -> Option<Self> {
+        let whole_second = (0..1_000_000_000).contains(&nanos);
+        let time = jiff::Timestamp::new(seconds, nanos).ok()?;
+        whole_second.then_some(Self(time))
     }
 
     /// Reads RFC 3339 with any offset and 0 to 9 fraction digits. A time without a zone is read as

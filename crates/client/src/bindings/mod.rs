@@ -2,9 +2,10 @@
 //!
 //! A binding builds one HTTP request and reads one answer; retries and fallbacks are the client's.
 //! `exchange` and `refusal` have what they share. To add one: a module here, an arm of `Prepared` in
-//! `client`, its name in `Binding::is_spoken`, its frames in `stream`.
+//! `client`, its frames in `stream`.
 
 pub(crate) mod exchange;
+pub(crate) mod grpc;
 pub(crate) mod jsonrpc;
 pub(crate) mod openfang;
 pub(crate) mod refusal;

@@ -99,6 +99,13 @@ impl Cards {
         self.serve(peer, agent, headers, Form::Legacy)
     }
 
+    /// The public card of `agent` as a value, for answers that carry one.
+    #[must_use]
+    pub fn of_agent(&self, peer: Peer, agent: &ServedAgent) -> AgentCard {
+        let base = BaseUrl::of(&self.config, peer.at);
+        card::build(agent, &self.agents, &self.config, &base)
+    }
+
     /// Every agent's card in the form of the old address, by name.
     pub fn agent_list(&self, peer: Peer) -> HttpResponse {
         let base = BaseUrl::of(&self.config, peer.at);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CompatConfig {
-    /// The edition whose HTTP statuses errors carry: `1.0.1` or `1.0.0`.
+    /// The edition whose HTTP and gRPC statuses errors carry: `1.0.1` or `1.0.0`.
     pub statuses: StatusEdition,
     /// Refuse a method of 1.0 that comes without an `A2A-Version` header.
     pub strict_version: bool,
@@ -28,7 +28,7 @@ impl Default for CompatConfig {
     }
 }
 
-/// An edition of the A2A specification that sets the HTTP statuses of errors.
+/// An edition of the A2A specification that sets the HTTP and gRPC statuses of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub enum StatusEdition {

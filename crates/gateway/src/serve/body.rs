@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use futures_core::Stream;
+use http::HeaderMap;
 use hyper::body::{Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,6 +14,10 @@ pub enum Body {
     Whole(Option<Bytes>),
     /// Pieces as they come.
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    /// All of it, then trailers.
+    WithTrailers(Option<Bytes>, Option<Box<HeaderMap>>),
+    /// Pieces as they come, the last of which may be trailers.
+    Frames(Pin<Box<dyn Stream<Item = Frame<Bytes>> + Send>>),
 }
 
 impl Body {
@@ -34,11 +39,24 @@ impl Body {
         Self::Stream(Box::pin(stream))
     }
 
+    /// These bytes, then these trailers.
+    #[must_use]
+    pub fn with_trailers(bytes: Bytes, trailers: HeaderMap) -> Self {
+        Self::WithTrailers(Some(bytes), Some(Box::new(trailers)))
+    }
+
+    /// The frames of `stream`, until it ends.
+    #[must_use]
+    pub fn frames(stream: impl Stream<Item = Frame<Bytes>> + Send + 'static) -> Self {
+        Self::Frames(Box::pin(stream))
+    }
+
     /// Keeps `guard` until the last piece of a stream is gone; a whole body drops it at once.
     #[must_use]
     pub fn holding<G: Send + Unpin + 'static>(self, guard: G) -> Self {
         match self {
-            Self::Whole(bytes) => Self::Whole(bytes),
+            // Bodies with trailers go over HTTP/2, whose connections keep no guard.
+            Self::Whole(_) | Self::WithTrailers(..) | Self::Frames(_) => self,
             Self::Stream(pieces) => Self::stream(Holding {
                 pieces,
                 _guard: guard,
@@ -74,11 +92,17 @@ impl hyper::body::Body for Body {
                 .as_mut()
                 .poll_next(cx)
                 .map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
+            Self::WithTrailers(bytes, trailers) => {
+                let data = bytes.take().map(Frame::data);
+                let end = || trailers.take().map(|trailers| Frame::trailers(*trailers));
+                Poll::Ready(data.or_else(end).map(Ok))
+            }
+            Self::Frames(stream) => stream.as_mut().poll_next(cx).map(|frame| frame.map(Ok)),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        matches!(self, Self::Whole(None) | Self::WithTrailers(None, None))
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -86,7 +110,7 @@ impl hyper::body::Body for Body {
             Self::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Self::Stream(_) => SizeHint::default(),
+            Self::Stream(_) | Self::WithTrailers(..) | Self::Frames(_) => SizeHint::default(),
         }
     }
 }
@@ -96,6 +120,8 @@ impl std::fmt::Debug for Body {
         f.write_str(match self {
             Self::Whole(_) => "Body::Whole",
             Self::Stream(_) => "Body::Stream",
+            Self::WithTrailers(..) => "Body::WithTrailers",
+            Self::Frames(_) => "Body::Frames",
         })
     }
 }

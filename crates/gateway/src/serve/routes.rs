@@ -5,6 +5,7 @@ use nuncio_wire::bindings::rest::{Resource, Verb};
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
+use crate::bindings::grpc;
 use crate::bindings::rest::Target;
 use crate::config::RESERVED_NAMES;
 
@@ -19,6 +20,8 @@ pub(super) enum Route<'a> {
     JsonRpc(Option<Cow<'a, str>>),
     /// An operation over HTTP+JSON, at the address of an agent (none: the default one).
     Rest(Option<Cow<'a, str>>, Target<'a>),
+    /// A call over gRPC.
+    Grpc(grpc::Target),
     /// JSON-RPC of the 2025-04 dialect.
     Legacy(Option<Cow<'a, str>>),
     /// `POST /a2a/tasks/send`.
@@ -57,6 +60,14 @@ pub(super) fn route<'a>(method: &Method, path: &'a str) -> Route<'a> {
         count += 1;
     }
     let segments = &segments[..count];
+    if let [_, _] = segments
+        && let Some(target) = grpc::Target::of_path(path)
+    {
+        return match *method {
+            Method::POST => Route::Grpc(target),
+            _ => Route::NotAllowed(POSTS),
+        };
+    }
     let reads = *method == Method::GET || *method == Method::HEAD;
     let posts = *method == Method::POST;
     match find(segments) {

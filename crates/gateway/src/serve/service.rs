@@ -6,18 +6,18 @@ use http::header::{HeaderName, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
-use nuncio_wire::{A2aError, ErrorKind};
+use nuncio_wire::{A2aError, Dialect, ErrorKind, StatusTable};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::read_body::{self, BodyRefused};
 use super::routes::{Route, route};
 use super::socket_guard::Patience;
-use super::{HttpResponse, cross_origin, head};
+use super::{HttpResponse, cross_origin, grpc_call, head};
 use crate::agents::ServedAgent;
 use crate::bindings::media_type::MediaType;
 use crate::bindings::rest::BodyRule;
-use crate::bindings::{answer, cards::Cards, jsonrpc, openfang, rest};
+use crate::bindings::{answer, cards::Cards, grpc, jsonrpc, openfang, rest};
 use crate::config::ServerConfig;
 use crate::operations::Operations;
 use crate::security::{Authenticator, Caller, Denied, HostCheck};
@@ -33,8 +33,8 @@ pub struct Peer {
 
 /// Serves requests of the network.
 pub struct Service {
-    operations: Arc<Operations>,
-    cards: Arc<Cards>,
+    pub(super) operations: Arc<Operations>,
+    pub(super) cards: Arc<Cards>,
     authenticator: Authenticator,
     hosts: HostCheck,
 }
@@ -62,7 +62,7 @@ impl Service {
         })
     }
 
-    fn settings(&self) -> &ServerConfig {
+    pub(super) fn settings(&self) -> &ServerConfig {
         &self.operations.config().server
     }
 
@@ -78,7 +78,7 @@ impl Service {
     pub async fn serve(&self, peer: Peer, request: Request<Incoming>) -> HttpResponse {
         let address = peer.from.ip();
         let (parts, body) = request.into_parts();
-        let route = route(&parts.method, parts.uri.path());
+        let route = route_of(&parts);
         if let Err((status, text)) = head::check(&parts, &self.hosts) {
             let kind = match status {
                 StatusCode::FORBIDDEN => ErrorKind::PermissionDenied,
@@ -106,7 +106,7 @@ impl Service {
     /// Answers one request of somebody who needs no credential: the operator at the control socket.
     pub async fn serve_operator(&self, peer: Peer, request: Request<Incoming>) -> HttpResponse {
         let (parts, body) = request.into_parts();
-        let route = route(&parts.method, parts.uri.path());
+        let route = route_of(&parts);
         self.route(peer, &parts, route, body, |_| Ok(Caller::operator()))
             .await
     }
@@ -130,8 +130,10 @@ impl Service {
                     .legacy_card(peer, agent.as_deref(), &parts.headers)
             }
             Route::AgentList => self.cards.agent_list(peer),
+            Route::Grpc(_) if !grpc_call::is_grpc(parts) => grpc_call::not_grpc(),
+            Route::Grpc(target) if target.is_public() => self.serve_public_call(target, body).await,
             route => match identify(&parts.headers) {
-                Ok(caller) => self.serve_caller(caller, parts, route, body).await,
+                Ok(caller) => self.serve_caller(peer, caller, parts, route, body).await,
                 Err(Denied::Unauthenticated(error) | Denied::Untrusted(error)) => {
                     self.speech(&route, &parts.headers).refuse(&error, None)
                 }
@@ -163,6 +165,7 @@ impl Service {
     /// Everything that needs to know who asks.
     async fn serve_caller(
         &self,
+        peer: Peer,
         caller: Caller,
         parts: &Parts,
         route: Route<'_>,
@@ -173,6 +176,9 @@ impl Service {
             query: parts.uri.query(),
             caller,
         };
+        if let Route::Grpc(grpc::Target::Operation(package, method)) = route {
+            return self.serve_call(peer, &head, (package, method), body).await;
+        }
         let speech = self.speech(&route, &parts.headers);
         let rule = match &route {
             Route::LegacyGet(_) => BodyRule::None,
@@ -224,6 +230,10 @@ impl Service {
     fn speech(&self, route: &Route<'_>, headers: &HeaderMap) -> Speech {
         let is_old = match route {
             Route::JsonRpc(_) | Route::Legacy(_) => return Speech::JsonRpc,
+            Route::Grpc(target) => {
+                let table = self.operations.config().compat.statuses.into();
+                return Speech::Grpc(table, target.dialect());
+            }
             Route::Rest(_, target) => target.is_old,
             Route::NotFound | Route::NotAllowed(_) => false,
             _ => return Speech::Plain,
@@ -255,6 +265,15 @@ impl Service {
     }
 }
 
+/// Where a request goes: a call over gRPC belongs to no other binding, whatever its path.
+fn route_of(parts: &Parts) -> Route<'_> {
+    match route(&parts.method, parts.uri.path()) {
+        Route::Grpc(target) => Route::Grpc(target),
+        _ if grpc::is_call(&parts.headers) => Route::Grpc(grpc::Target::Unknown),
+        route => route,
+    }
+}
+
 fn not_json() -> (StatusCode, A2aError) {
     let text =
         "The body must be application/json or application/a2a+json in UTF-8; set Content-Type.";
@@ -263,7 +282,7 @@ fn not_json() -> (StatusCode, A2aError) {
 }
 
 /// What a body that was not read says to its sender.
-fn explain(refused: BodyRefused) -> (StatusCode, A2aError) {
+pub(super) fn explain(refused: BodyRefused) -> (StatusCode, A2aError) {
     let (status, kind, text) = match refused {
         BodyRefused::TooLarge => (
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -288,6 +307,7 @@ fn explain(refused: BodyRefused) -> (StatusCode, A2aError) {
 enum Speech {
     JsonRpc,
     Rest(rest::Wording),
+    Grpc(StatusTable, Dialect),
     /// `{"error":"…"}`
     Plain,
 }
@@ -298,6 +318,8 @@ impl Speech {
         match (self, status) {
             (Self::JsonRpc, status) => jsonrpc::refused(error, status),
             (Self::Rest(wording), status) => wording.error(error, status),
+            // The status of HTTP is always 200 there.
+            (Self::Grpc(table, dialect), _) => grpc::refusal(error, *table, *dialect),
             (Self::Plain, Some(status)) => answer::refusal(status, &error.message),
             (Self::Plain, None) => answer::plain_error(error),
         }

@@ -149,6 +149,11 @@ impl Engine {
         self.broken.cancelled().await;
     }
 
+    /// Returns when the last turn is over and the gateway ends.
+    pub async fn stopped(&self) {
+        self.over.cancelled().await;
+    }
+
     /// Stops taking turns and waits for the running ones; those that are still running when
     /// `grace` is over are cut off.
     pub async fn shut_down(&self, grace: std::time::Duration) {

@@ -62,6 +62,9 @@ over_bindings! {
             (json!({"status": "DONE"}), "status"),
             (json!({"contextId": "../x"}), "contextId"),
         ] {
+            if !over.binding.can_say("ListTasks", &params) {
+                continue;
+            }
             let answer = rig.call("ListTasks", params.clone()).await;
             assert_eq!(answer["error"]["code"], -32602, "{params}");
             assert_eq!(answer["error"]["data"][1]["fieldViolations"][0]["field"], field, "{answer}");

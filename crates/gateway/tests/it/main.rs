@@ -8,6 +8,7 @@
 mod binding;
 mod cancel;
 mod cards;
+mod grpc;
 mod http_rules;
 mod json_rpc;
 mod legacy;

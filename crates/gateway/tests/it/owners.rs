@@ -59,8 +59,9 @@ over_bindings! {
         let rig = Rig::start(over, &format!("{ECHO}{TOKENS}")).await;
         for headers in [&[][..], &[("authorization", "Bearer wrong")], &[("authorization", "Bearer ")]] {
             let (answer, outcome) = rig.exchange(headers, "ListTasks", "{}").await;
-            assert_eq!((answer.status, answer.header("a2a-version")), (401, "1.0"));
+            assert_eq!(answer.header("a2a-version"), "1.0");
             assert!(answer.header("www-authenticate").starts_with("Bearer"));
+            assert_eq!(answer.status, if over.binding.is_json() { 401 } else { 200 });
             assert_eq!(outcome["error"]["code"], -32050, "{outcome}");
             assert_eq!(rig.get("/a2a/tasks/x", headers).await.status, 401);
             let sent = rig.post("/a2a/tasks/send", headers, r#"{"params":{"message":{"role":"user","parts":[{"type":"text","text":"x"}]}}}"#).await;
@@ -69,7 +70,7 @@ over_bindings! {
         let card = rig.get("/.well-known/agent-card.json", &[]).await;
         assert_eq!(card.json["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"], "Bearer");
         assert_eq!(card.json["securityRequirements"][0]["schemes"]["bearer"]["list"], json!([]));
-        let (answer, _) = rig.exchange(&[("x-api-key", "bob")], "ListTasks", "{}").await;
-        assert_eq!(answer.status, 200);
+        let (answer, outcome) = rig.exchange(&[("x-api-key", "bob")], "ListTasks", "{}").await;
+        assert_eq!((answer.status, &outcome["result"]["totalSize"]), (200, &json!(0)));
     }
 }

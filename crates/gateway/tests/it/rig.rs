@@ -8,6 +8,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use nuncio_gateway::Gateway;
 use nuncio_gateway::config::{self, StoreUrl};
+use nuncio_wire::bindings::grpc::FrameReader;
 use nuncio_wire::bindings::sse::SseReader;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::binding::Binding;
+use crate::binding::{Binding, grpc_event, grpc_status};
 
 /// Nothing in these tests takes longer unless it hangs.
 pub const LIMIT: Duration = Duration::from_secs(20);
@@ -75,11 +76,33 @@ macro_rules! over_bindings {
                 json_rpc_sqlite: Over { store: Store::Sqlite, binding: Binding::JsonRpc },
                 rest_memory: Over { store: Store::Memory, binding: Binding::Rest },
                 rest_sqlite: Over { store: Store::Sqlite, binding: Binding::Rest },
+                grpc_memory: Over { store: Store::Memory, binding: Binding::Grpc },
+                grpc_sqlite: Over { store: Store::Sqlite, binding: Binding::Grpc },
             }
         }
     )*};
 }
 pub(crate) use over_bindings;
+
+/// The same over the bindings that carry JSON and server-sent events.
+macro_rules! over_json_bindings {
+    ($(async fn $name:ident($over:ident: Over) $body:block)*) => {$(
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+            use crate::binding::Binding;
+            use crate::rig::{Over, Store};
+            async fn run($over: Over) $body
+            crate::rig::variants! {
+                json_rpc_memory: Over { store: Store::Memory, binding: Binding::JsonRpc },
+                json_rpc_sqlite: Over { store: Store::Sqlite, binding: Binding::JsonRpc },
+                rest_memory: Over { store: Store::Memory, binding: Binding::Rest },
+                rest_sqlite: Over { store: Store::Sqlite, binding: Binding::Rest },
+            }
+        }
+    )*};
+}
+pub(crate) use over_json_bindings;
 
 /// One test for each variant that `run` is to be run over.
 macro_rules! variants {
@@ -100,6 +123,7 @@ pub struct Rig {
     config: String,
     over: Over,
     client: Client<HttpConnector, Full<Bytes>>,
+    http2: Client<HttpConnector, Full<Bytes>>,
 }
 
 /// An echo agent.
@@ -123,6 +147,9 @@ impl Rig {
         let gateway = serve(over.store, config, dir.path()).await;
         let base = format!("http://{}", gateway.addresses()[0]);
         let client = Client::builder(TokioExecutor::new()).build_http();
+        let http2 = Client::builder(TokioExecutor::new())
+            .http2_only(true)
+            .build_http();
         Self {
             gateway: Some(gateway),
             dir,
@@ -130,6 +157,7 @@ impl Rig {
             config: config.to_owned(),
             over,
             client,
+            http2,
         }
     }
 
@@ -147,7 +175,10 @@ impl Rig {
     }
 
     pub async fn request(&self, request: http::Request<Full<Bytes>>) -> http::Response<Incoming> {
-        self.client.request(request).await.unwrap()
+        let value = request.headers().get("content-type");
+        let is_grpc = value.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"));
+        let client = if is_grpc { &self.http2 } else { &self.client };
+        client.request(request).await.unwrap()
     }
 
     /// A POST of JSON with these headers.
@@ -214,7 +245,7 @@ impl Rig {
     ) -> (Answer, Value) {
         let request = self.operation(headers, method, params);
         let answer = Answer::of(self.request(request).await).await;
-        let outcome = self.over.binding.outcome(&answer);
+        let outcome = self.over.binding.outcome(method, &answer);
         (answer, outcome)
     }
 
@@ -256,12 +287,19 @@ impl Rig {
             .to_str()
             .unwrap()
             .to_owned();
-        assert_eq!(content_type, "text/event-stream", "{:?}", response.status());
+        let (expected, reader) = match self.over.binding {
+            Binding::Grpc => (
+                "application/grpc",
+                Reader::Messages(FrameReader::new(1 << 24)),
+            ),
+            _ => ("text/event-stream", Reader::Sse(SseReader::new(1 << 24))),
+        };
+        assert_eq!(content_type, expected, "{:?}", response.status());
         assert_eq!(response.headers()["a2a-version"], "1.0");
         Frames {
             response,
             binding: self.over.binding,
-            reader: SseReader::new(1 << 24),
+            reader,
             ready: VecDeque::new(),
         }
     }
@@ -316,9 +354,14 @@ pub struct Answer {
 }
 
 impl Answer {
-    async fn of(response: http::Response<Incoming>) -> Self {
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
+    /// Reads the body; trailers are added to the headers.
+    pub async fn of(response: http::Response<Incoming>) -> Self {
+        let (mut parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap();
+        parts
+            .headers
+            .extend(body.trailers().cloned().unwrap_or_default());
+        let body = body.to_bytes();
         let json = serde_json::from_slice(&body).unwrap_or_default();
         Self {
             status: parts.status.as_u16(),
@@ -335,11 +378,16 @@ impl Answer {
     }
 }
 
+enum Reader {
+    Sse(SseReader),
+    Messages(FrameReader),
+}
+
 /// Frames of a stream as they come.
 pub struct Frames {
     response: http::Response<Incoming>,
     binding: Binding,
-    reader: SseReader,
+    reader: Reader,
     ready: VecDeque<(Option<String>, Value)>,
 }
 
@@ -350,11 +398,30 @@ impl Frames {
             if let Some(frame) = self.ready.pop_front() {
                 return Some(frame);
             }
-            let data = self.response.frame().await?.unwrap().into_data().unwrap();
-            self.reader.feed(&data).unwrap();
-            while let Some(event) = self.reader.next_event() {
-                let frame = serde_json::from_str(&event.data).unwrap();
-                self.ready.push_back((event.id, self.binding.frame(frame)));
+            let frame = self.response.frame().await?.unwrap();
+            let data = match frame.into_data() {
+                Ok(data) => data,
+                Err(end) => {
+                    let status = grpc_status(&end.into_trailers().unwrap());
+                    assert_eq!(status.code, 0, "{status:?}");
+                    return None;
+                }
+            };
+            match &mut self.reader {
+                Reader::Sse(reader) => {
+                    reader.feed(&data).unwrap();
+                    while let Some(event) = reader.next_event() {
+                        let frame = serde_json::from_str(&event.data).unwrap();
+                        self.ready.push_back((event.id, self.binding.frame(frame)));
+                    }
+                }
+                Reader::Messages(reader) => {
+                    reader.feed(&data);
+                    while let Some(message) = reader.next_message().unwrap() {
+                        let frame = self.binding.frame(grpc_event(message));
+                        self.ready.push_back((None, frame));
+                    }
+                }
             }
         }
     }

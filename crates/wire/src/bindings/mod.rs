@@ -2,6 +2,7 @@
 //!
 //! They know envelopes and frames, never what is inside: that is [`crate::dialects`].
 
+pub mod grpc;
 pub mod jsonrpc;
 pub mod rest;
 pub mod sse;

@@ -9,11 +9,12 @@ mod lenient;
 mod negotiate;
 pub mod openfang;
 mod params;
+pub mod protobuf;
 pub mod v0_3;
 mod v1;
 
 pub use card::{CardError, CardGeneration, read_card};
-pub use negotiate::{Negotiation, follows_task, negotiate, negotiate_rest};
+pub use negotiate::{Negotiation, follows_task, negotiate, negotiate_grpc, negotiate_rest};
 
 use std::fmt;
 use std::str::FromStr;

@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::Dialect;
+use super::protobuf::Package;
 use crate::error::{A2aError, ErrorKind};
 use crate::operation::Method;
 use crate::version::Version;
@@ -103,6 +104,33 @@ pub fn negotiate_rest(
         (Asked::Nothing, false) if !policy.strict_version => Ok(Dialect::V1),
         (Asked::Nothing, false) => Err(unsupported("", "paths of 1.0 need A2A-Version: 1.0")),
         (Asked::V0_3, false) => Err(unsupported("0.3", "the paths of 0.3 begin with /v1")),
+    }
+}
+
+/// Finds the dialect of a request to the gRPC service of `package` (specification 10). `version` is
+/// the metadata `a2a-version`.
+///
+/// Errors: VersionNotSupported where the service is another version's, MethodNotFound where that of
+/// 0.3 is switched off.
+pub fn negotiate_grpc(
+    package: Package,
+    version: Option<&str>,
+    policy: &Negotiation,
+) -> Result<Dialect, A2aError> {
+    if package == Package::V0_3 && !policy.v0_3 {
+        let text = "There is no such service: A2A 0.3 is switched off here.";
+        return Err(A2aError::new(ErrorKind::MethodNotFound, text));
+    }
+    match (read_version(version, policy)?, package) {
+        (Asked::V1, Package::V1) | (Asked::V0_3 | Asked::Nothing, Package::V0_3) => {
+            Ok(package.dialect())
+        }
+        (Asked::Nothing, Package::V1) if !policy.strict_version => Ok(Dialect::V1),
+        (Asked::Nothing, Package::V1) => {
+            Err(unsupported("", "the service of 1.0 needs a2a-version: 1.0"))
+        }
+        (Asked::V0_3, Package::V1) => Err(unsupported("0.3", "this is the service of 1.0")),
+        (Asked::V1, Package::V0_3) => Err(unsupported("1.0", "this is the service of 0.3")),
     }
 }
 

@@ -11,5 +11,6 @@ mod legacy;
 mod lenient;
 mod negotiation;
 mod properties;
+mod protobuf;
 mod requests;
 mod rest;

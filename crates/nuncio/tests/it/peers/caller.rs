@@ -27,6 +27,16 @@ impl Caller {
         Caller { place, flags }
     }
 
+    /// The same caller, to whom the agent's card may name the address of its calls: gRPC servers of
+    /// the SDKs have a port of their own.
+    pub(super) fn trusting_the_card(mut self) -> Caller {
+        let card = self.json(&["card", "get"]);
+        let address = card["supportedInterfaces"][0]["url"].as_str();
+        let address = address.expect("an address");
+        self.flags.push(format!("--allow-origin=http://{address}"));
+        self
+    }
+
     fn all<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
         let flags = self.flags.iter().map(String::as_str);
         arguments.iter().copied().chain(flags).collect()

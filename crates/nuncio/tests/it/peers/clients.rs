@@ -42,6 +42,17 @@ fn python_1_over_sqlite() {
 }
 
 #[test]
+fn python_1_over_grpc() {
+    converse(
+        Script::Python1("client_1.py"),
+        &["grpc"],
+        Generation::V1,
+        "sqlite:n.db",
+        "",
+    );
+}
+
+#[test]
 fn python_0_3_with_the_merged_card() {
     converse(
         Script::Python03("client_0_3.py"),

@@ -42,16 +42,22 @@ pub(super) fn judge(outcomes: &Outcomes, generation: Generation, url: &str) {
 }
 
 fn card(card: &Value, generation: Generation, url: &str) {
+    let address = url.trim_start_matches("http://");
+    let all = |version: &str| {
+        [
+            json!(["JSONRPC", version, format!("{url}/")]),
+            json!(["HTTP+JSON", version, url]),
+            json!(["GRPC", version, address]),
+        ]
+    };
     let interfaces = match generation {
-        Generation::V1 => json!([
-            ["JSONRPC", "1.0", format!("{url}/")],
-            ["JSONRPC", "0.3", format!("{url}/")],
-        ]),
+        Generation::V1 => [all("1.0"), all("0.3")].concat(),
         Generation::V0_3 => {
-            // The card says 0.3.0 of itself and 0.3 of an interface.
-            let version = card["interfaces"][0][1].as_str().expect("a version");
+            // The card says 0.3.0 of itself, where it names one address, and 0.3 of an interface.
+            let listed = card["interfaces"].as_array().expect("a list");
+            let version = listed[0][1].as_str().expect("a version");
             assert!(["0.3", "0.3.0"].contains(&version), "{card}");
-            json!([["JSONRPC", version, format!("{url}/")]])
+            all(version)[..if listed.len() == 1 { 1 } else { 3 }].to_vec()
         }
     };
     let expected = json!({

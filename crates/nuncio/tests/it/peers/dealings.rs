@@ -15,6 +15,8 @@ pub(super) struct Agent {
     /// The one it is called in.
     pub(super) version: &'static str,
     pub(super) streams: bool,
+    /// How it is called, as cards name it.
+    pub(super) binding: &'static str,
 }
 
 /// Has every dealing with the agent at `url`.
@@ -33,15 +35,23 @@ pub(super) fn judge(caller: &Caller, agent: &Agent, url: &str) {
 }
 
 fn card(caller: &Caller, agent: &Agent, url: &str) {
+    let card = caller.json(&["card", "get"]);
+    // The port of gRPC is known to the server alone.
+    let address = match agent.binding {
+        "GRPC" => card["supportedInterfaces"][0]["url"]
+            .as_str()
+            .map(str::to_owned),
+        _ => Some(format!("{url}/rpc")),
+    };
+    let address = address.expect("an address");
     let interface = |version: &&str| {
         json!({
-            "url": format!("{url}/rpc"),
-            "protocolBinding": "JSONRPC",
+            "url": address,
+            "protocolBinding": agent.binding,
             "protocolVersion": version,
         })
     };
     let interfaces: Vec<Value> = agent.versions.iter().map(interface).collect();
-    let card = caller.json(&["card", "get"]);
     assert_eq!(card["name"], agent.name, "{card}");
     assert_eq!(card["supportedInterfaces"], json!(interfaces), "{card}");
     assert_eq!(
@@ -51,7 +61,10 @@ fn card(caller: &Caller, agent: &Agent, url: &str) {
     let text = caller.text(&["card", "get"]);
     for line in [
         format!("Name: {}", agent.name),
-        format!("Interface: JSONRPC {} at {url}/rpc", agent.version),
+        format!(
+            "Interface: {} {} at {address}",
+            agent.binding, agent.version
+        ),
         format!("Streaming: {}", if agent.streams { "yes" } else { "no" }),
         "Skill: obey: Obey - Obeys [test]".to_owned(),
     ] {

@@ -10,6 +10,7 @@ const PYTHON_1: Agent = Agent {
     versions: &["1.0"],
     version: "1.0",
     streams: true,
+    binding: "JSONRPC",
 };
 const PYTHON_BOTH: Agent = Agent {
     versions: &["1.0", "0.3"],
@@ -33,10 +34,17 @@ fn deal(script: Script, agent: Agent) {
     if !agent.streams {
         arguments.push("no-streaming");
     }
+    if agent.binding == "GRPC" {
+        arguments.push("grpc");
+    }
     let server = Server::start(script, &arguments);
     // Versions below 1.0 are spoken only when asked for.
     let wish = Some(agent.version).filter(|version| *version != "1.0");
-    dealings::judge(&Caller::new(&server.url, wish), &agent, &server.url);
+    let mut caller = Caller::new(&server.url, wish);
+    if agent.binding == "GRPC" {
+        caller = caller.trusting_the_card();
+    }
+    dealings::judge(&caller, &agent, &server.url);
 }
 
 #[test]
@@ -83,6 +91,35 @@ fn python_0_3_that_does_not_stream() {
             ..PYTHON_0_3
         },
     );
+}
+
+#[test]
+fn python_1_over_grpc() {
+    let agent = Agent {
+        binding: "GRPC",
+        ..PYTHON_1
+    };
+    deal(Script::Python1("server_1.py"), agent);
+}
+
+#[test]
+fn python_1_over_grpc_that_does_not_stream() {
+    let agent = Agent {
+        binding: "GRPC",
+        streams: false,
+        ..PYTHON_1
+    };
+    deal(Script::Python1("server_1.py"), agent);
+}
+
+#[test]
+fn python_of_both_versions_in_the_older_one_over_grpc() {
+    let agent = Agent {
+        binding: "GRPC",
+        version: "0.3",
+        ..PYTHON_BOTH
+    };
+    deal(Script::Python1("server_1.py"), agent);
 }
 
 #[test]

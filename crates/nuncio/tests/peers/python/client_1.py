@@ -1,6 +1,7 @@
 """The official Python SDK 1.x as a client of the gateway whose address is the first argument.
 
-With `older` as second argument it sees only the interfaces of 0.3 on a card, and speaks that.
+With `older` as second argument it sees only the interfaces of 0.3 on a card, and speaks that; with
+`grpc` it speaks gRPC to the agents whose cards it reads over HTTP.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import base64
 import sys
 from uuid import uuid4
 
+import grpc
 import httpx
 
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
@@ -27,9 +29,13 @@ class Peer:
 
     errors = (A2AError, A2AClientError)
 
-    def __init__(self, url, older):
+    def __init__(self, url, older, over_grpc):
         self.url = url
         self.older = older
+        self.settings = {}
+        if over_grpc:
+            self.settings['supported_protocol_bindings'] = ['GRPC']
+            self.settings['grpc_channel_factory'] = grpc.aio.insecure_channel
         self.journal = Journal()
         self.http = httpx.AsyncClient(transport=self.journal, timeout=20)
         self.clients = {}
@@ -45,7 +51,7 @@ class Peer:
 
     async def client(self, agent, streaming):
         if (agent, streaming) not in self.clients:
-            config = ClientConfig(streaming=streaming, httpx_client=self.http)
+            config = ClientConfig(streaming=streaming, httpx_client=self.http, **self.settings)
             card = await self.resolve(agent)
             self.clients[agent, streaming] = ClientFactory(config).create(card)
         return self.clients[agent, streaming]
@@ -112,6 +118,8 @@ class Peer:
         return complain(self.journal, strict_1.judge_envelope if self.older else strict_1.judge)
 
     async def close(self):
+        for client in self.clients.values():
+            await client.close()
         await self.http.aclose()
 
 
@@ -194,4 +202,5 @@ def tell_event(event):
 if __name__ == '__main__':
     older = 'older' in sys.argv[2:]
     skipped = [scenario.list_tasks] if older else []
-    asyncio.run(scenario.main(Peer(sys.argv[1], older), skipped))
+    over_grpc = 'grpc' in sys.argv[2:]
+    asyncio.run(scenario.main(Peer(sys.argv[1], older, over_grpc), skipped))

@@ -1,7 +1,7 @@
 """An agent with the official Python SDK 1.x; prints its port, and runs until it is killed.
 
 With `no-streaming` as argument its card says that it cannot stream; with `both` it speaks 0.3 too,
-by the compatibility of the SDK. The first text of a task says what it does: `report`, `ask`,
+by the compatibility of the SDK; with `grpc` it speaks gRPC, and HTTP only for its card. The first text of a task says what it does: `report`, `ask`,
 `direct`, `gate` (until another task says `open`), `wait` (until it is cancelled), `fail`, `parts`
 (gives back what it was sent).
 """
@@ -10,6 +10,7 @@ import asyncio
 import socket
 import sys
 
+import grpc
 import uvicorn
 
 from a2a.helpers import (
@@ -22,10 +23,13 @@ from a2a.helpers import (
     new_url_part,
 )
 from a2a.server.agent_execution import AgentExecutor
-from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
+from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
+from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import a2a_pb2 as a2a
+from a2a.types import a2a_pb2_grpc
 from starlette.applications import Starlette
 
 
@@ -96,13 +100,13 @@ class Executor(AgentExecutor):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
-def card(url, streaming, versions):
+def card(url, binding, streaming, versions):
     return a2a.AgentCard(
         name='Python agent',
         description='Does as it is told',
         version='1.2.3',
         supported_interfaces=[
-            a2a.AgentInterface(url=url, protocol_binding='JSONRPC', protocol_version=version)
+            a2a.AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
             for version in versions
         ],
         capabilities=a2a.AgentCapabilities(streaming=streaming),
@@ -112,20 +116,29 @@ def card(url, streaming, versions):
     )
 
 
-def main():
+async def main():
     listener = socket.create_server(('127.0.0.1', 0))
     port = listener.getsockname()[1]
-    both = 'both' in sys.argv[1:]
+    both, over_grpc = 'both' in sys.argv[1:], 'grpc' in sys.argv[1:]
+    url, binding = f'http://127.0.0.1:{port}/rpc', 'JSONRPC'
+    calls = grpc.aio.server()
+    if over_grpc:
+        url, binding = f'127.0.0.1:{calls.add_insecure_port("127.0.0.1:0")}', 'GRPC'
     versions = ['1.0', '0.3'] if both else ['1.0']
-    agent = card(f'http://127.0.0.1:{port}/rpc', 'no-streaming' not in sys.argv[1:], versions)
+    agent = card(url, binding, 'no-streaming' not in sys.argv[1:], versions)
     handler = DefaultRequestHandler(Executor(), InMemoryTaskStore(), agent)
-    routes = create_agent_card_routes(agent) + create_jsonrpc_routes(
-        handler, '/rpc', enable_v0_3_compat=both
-    )
+    a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(handler), calls)
+    if both:
+        compat = CompatGrpcHandler(handler)
+        a2a_v0_3_pb2_grpc.add_A2AServiceServicer_to_server(compat, calls)
+    routes = create_agent_card_routes(agent)
+    if not over_grpc:
+        routes += create_jsonrpc_routes(handler, '/rpc', enable_v0_3_compat=both)
+    await calls.start()
     print(port, flush=True)
     config = uvicorn.Config(Starlette(routes=routes), log_level='warning')
-    uvicorn.Server(config).run(sockets=[listener])
+    await uvicorn.Server(config).serve(sockets=[listener])
 
 
 if __name__ == '__main__':
-    main()
+    asyncio.run(main())

@@ -11,7 +11,9 @@ mod push;
 
 pub(super) use event::{read, read_event, read_task};
 pub(super) use object::{AnyMessage, AnyTask, any_state};
-pub(super) use part::{AnyPart, DATA_PART_COMPAT, FILENAME, MEDIA_TYPE, implied_media_type};
+pub(super) use part::{
+    AnyPart, DATA_PART_COMPAT, FILENAME, MEDIA_TYPE, implied_media_type, take_labels, unwrap_data,
+};
 pub(super) use push::{AnyPushConfig, read_push_configs};
 
 /// Converts each entry.

@@ -114,7 +114,8 @@ impl Members {
             }
         }
         self.flatten_file()?;
-        let data = self.data.take().map(|data| self.unwrap_data(data));
+        let data = self.data.take();
+        let data = data.map(|data| unwrap_data(&mut self.metadata, data));
         let raw = self
             .raw
             .0
@@ -169,26 +170,27 @@ impl Members {
         }
         Ok(())
     }
+}
 
-    fn unwrap_data(&mut self, data: RawJson) -> RawJson {
-        let Some(metadata) = &self.metadata else {
-            return data;
-        };
-        let is_marked = metadata
-            .member(DATA_PART_COMPAT)
-            .is_some_and(|m| m.get() == "true");
-        let wrapped = Metadata::from_raw(data.clone()).ok().filter(|_| is_marked);
-        let Some(inner) = wrapped.and_then(|object| object.member("value")) else {
-            return data;
-        };
-        self.metadata = metadata.without_member(DATA_PART_COMPAT);
-        inner
-    }
+/// The content of a data part that 0.3 would not take as it is, without the mark in `metadata`.
+pub(in crate::dialects) fn unwrap_data(metadata: &mut Option<Metadata>, data: RawJson) -> RawJson {
+    let is_marked = metadata
+        .as_ref()
+        .and_then(|metadata| metadata.member(DATA_PART_COMPAT))
+        .is_some_and(|mark| mark.get() == "true");
+    let wrapped = Metadata::from_raw(data.clone()).ok().filter(|_| is_marked);
+    let Some(inner) = wrapped.and_then(|object| object.member("value")) else {
+        return data;
+    };
+    *metadata = metadata
+        .take()
+        .and_then(|metadata| metadata.without_member(DATA_PART_COMPAT));
+    inner
 }
 
 /// Takes back what 0.3 keeps in the metadata of text and data parts. A media type that is implied
 /// anyway was not put there by us and stays.
-fn take_labels(part: &mut Part) {
+pub(in crate::dialects) fn take_labels(part: &mut Part) {
     let Some(implied) = implied_media_type(&part.content) else {
         return;
     };

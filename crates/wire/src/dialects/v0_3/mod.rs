@@ -21,4 +21,4 @@ pub(crate) use proto_write::{
 };
 pub(crate) use read::at_least_one;
 pub(super) use read::{read_partial, read_request, validate, write_params};
-pub(super) use write::{write_event, write_response, write_task};
+pub(super) use write::{labels, write_event, write_response, write_task};

@@ -113,7 +113,9 @@ pub(in crate::dialects) fn read_partial(
     params: Option<&str>,
     message_id: Option<&str>,
 ) -> Result<Request, A2aError> {
-    let send = || Ok(read_params::<SendParams>(params)?.into_request(message_id));
+    let send = || -> Result<_, A2aError> {
+        Ok(read_params::<SendParams>(params)?.into_request(message_id))
+    };
     let task = || read_params::<TaskParams>(params);
     Ok(match method {
         Method::SendMessage => Request::SendMessage(send()?),

@@ -219,7 +219,7 @@ pub(super) struct Wrapped<'a> {
 }
 
 /// The metadata of a part that has something to say for which 0.3 has no member.
-pub(super) fn labels(part: &Part) -> Option<Metadata> {
+pub(in crate::dialects) fn labels(part: &Part) -> Option<Metadata> {
     let implied = implied_media_type(&part.content)?;
     let mut metadata = None;
     let mut add = |key: &str, value: RawJson| {

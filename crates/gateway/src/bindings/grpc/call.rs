@@ -1,0 +1,116 @@
+//! One operation of A2A over gRPC.
+
+use nuncio_wire::bindings::grpc::GrpcStatus;
+use nuncio_wire::dialects::protobuf::Package;
+use nuncio_wire::dialects::{self, Dialect};
+use nuncio_wire::{A2aError, ErrorKind, Method, Request, Response, StatusTable, StreamResponse};
+use std::sync::Arc;
+
+use super::deadline::Deadline;
+use super::events::{self, Events};
+use super::outcome;
+use crate::agents::ServedAgent;
+use crate::bindings::cards::Cards;
+use crate::bindings::request_head::{
+    asked, negotiation, requested_version, with_service_parameters,
+};
+use crate::operations::{Operations, Reply};
+use crate::serve::HttpResponse;
+use crate::serve::service::{Head, Peer};
+
+/// What a call is served with.
+#[derive(Clone, Copy)]
+pub struct Desk<'a> {
+    /// The operations.
+    pub operations: &'a Operations,
+    /// The public cards.
+    pub cards: &'a Cards,
+    /// The connection it came over.
+    pub peer: Peer,
+}
+
+/// Answers one call; `body` is the whole of it. Without a tenant it is the default agent's.
+pub async fn serve(
+    desk: Desk<'_>,
+    head: &Head<'_>,
+    (package, method): (Package, Method),
+    body: &[u8],
+) -> HttpResponse {
+    let table = desk.operations.config().compat.statuses.into();
+    match run(desk, head, package, method, body, table).await {
+        Ok(response) => response,
+        Err(status) => with_service_parameters(outcome::refused(&status), package.dialect(), &[]),
+    }
+}
+
+async fn run(
+    desk: Desk<'_>,
+    head: &Head<'_>,
+    package: Package,
+    method: Method,
+    body: &[u8],
+    table: StatusTable,
+) -> Result<HttpResponse, GrpcStatus> {
+    let operations = desk.operations;
+    let refuse = |error: A2aError| GrpcStatus::of_error(&error, table);
+    let deadline = Deadline::of(head.headers).map_err(refuse)?;
+    let version = requested_version(head);
+    let policy = negotiation(operations);
+    let dialect = dialects::negotiate_grpc(package, version.as_deref(), &policy).map_err(refuse)?;
+    let message = outcome::single_message(body, operations.config().server.max_body_bytes)?;
+    let request = package.read_request(method, message).map_err(refuse)?;
+    let agent = operations.agents().default_agent().ok_or_else(|| {
+        let text = "This gateway serves no agent.";
+        refuse(A2aError::new(ErrorKind::MethodNotFound, text))
+    })?;
+    let payload = payload(&request);
+    let asked = asked(head, agent.clone(), false, dialect, &payload).map_err(refuse)?;
+    let activated = operations.activated_extensions(&asked, &request);
+    let reply = deadline.wait(operations.run(asked, request)).await?;
+    let reply = reply.or_else(|error| public_card(desk, package, method, &agent, error));
+    let response = match reply.map_err(refuse)? {
+        Reply::Answer(response) | Reply::AnswerFrom(response, _) => {
+            outcome::message(&package.write_response(response).map_err(refuse)?)
+        }
+        Reply::Stream(subscription, _) => {
+            events::stream(Events::new(subscription, package, deadline, table))
+        }
+        Reply::MessageStream(message) => {
+            let event = StreamResponse::Message(Arc::unwrap_or_clone(message));
+            outcome::message(&package.write_event(event, true).map_err(refuse)?)
+        }
+    };
+    Ok(with_service_parameters(response, dialect, &activated))
+}
+
+/// What tells a repeated send from another one. The bytes of a message would not: maps have no order
+/// in protobuf.
+fn payload(request: &Request) -> Vec<u8> {
+    let mut payload = Vec::new();
+    if matches!(
+        request,
+        Request::SendMessage(_) | Request::SendStreamingMessage(_)
+    ) {
+        Dialect::V1.write_params(request, &mut payload);
+    }
+    payload
+}
+
+/// In 0.3 the card that is asked for is the public one where there is no other.
+fn public_card(
+    desk: Desk<'_>,
+    package: Package,
+    method: Method,
+    agent: &Arc<ServedAgent>,
+    error: A2aError,
+) -> Result<Reply, A2aError> {
+    let no_other = matches!(
+        error.kind,
+        ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured
+    );
+    if package == Package::V0_3 && method == Method::GetExtendedAgentCard && no_other {
+        let card = desk.cards.of_agent(desk.peer, agent);
+        return Ok(Reply::Answer(Response::AgentCard(Box::new(card))));
+    }
+    Err(error)
+}
