@@ -18,5 +18,6 @@ mod kill_recovery;
 mod mock_agent;
 mod peers;
 mod program;
+mod push_recovery;
 mod serve_gateway;
 mod serve_peers;
