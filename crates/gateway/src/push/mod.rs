@@ -25,7 +25,8 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::Config;
+use crate::agents::conformance::Profile;
+use crate::config::{AgentConfig, BackendConfig, Config};
 use deliver::Couriers;
 use endpoint::Endpoints;
 use schedule::Schedule;
@@ -76,10 +77,7 @@ impl Push {
     ///
     /// The error says which key of the configuration is no good.
     pub fn new(store: Arc<dyn Store>, config: &Config) -> Result<(Arc<Self>, Woken), String> {
-        let mut policy = AddressPolicy::public_only();
-        for allowed in &config.security.push_allow_addresses {
-            policy.allow_address(allowed.get().clone());
-        }
+        let policy = policy(config);
         let (woken, moved) = mpsc::unbounded_channel();
         let push = Self {
             store,
@@ -160,4 +158,23 @@ impl Push {
     pub fn forget(&self, task: &str, id: &str) {
         self.couriers.dismiss(task, id);
     }
+}
+
+/// What callers' URLs may name: what is public, what the operator allows, and loopback where
+/// nothing but the conformance kits' own agent is served.
+fn policy(config: &Config) -> AddressPolicy {
+    let mut policy = AddressPolicy::public_only();
+    for allowed in &config.security.push_allow_addresses {
+        policy.allow_address(allowed.get().clone());
+    }
+    let for_kits = |agent: &AgentConfig| {
+        matches!(&agent.backend, BackendConfig::Conformance(kit)
+            if kit.profile.parse().is_ok_and(|kit: Profile| kit.switches().loopback_push))
+    };
+    if !config.agents.is_empty() && config.agents.values().all(for_kits) {
+        for loopback in ["127.0.0.0/8", "::1"] {
+            policy.allow_address(loopback.parse().expect("a network in its usual spelling"));
+        }
+    }
+    policy
 }

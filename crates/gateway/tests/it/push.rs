@@ -307,6 +307,18 @@ over_stores! {
         assert_eq!(gists(&hook.take(3).await), echoed(&text));
     }
 
+    async fn the_kits_own_agent_posts_to_loopback_unless_others_are_served_beside_it(store: Store) {
+        let mut hook = Receiver::start().await;
+        let kit = "[agents.kit]\nbackend = \"conformance\"\nprofile = \"acts\"\n";
+        let config = json!({"url": hook.base.replace("127.0.0.1", "localhost")});
+        let rig = Rig::start(store, kit).await;
+        send(&rig, "tck-complete-task", config.clone()).await;
+        assert!(hook.next().await.gist().starts_with("task "));
+        let rig = Rig::start(store, &format!("{kit}{ECHO}")).await;
+        let refused = rig.call("SendMessage", with_hook("x", config)).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    }
+
     async fn an_address_that_is_not_allowed_is_not_dialled(store: Store) {
         let mut hook = Receiver::start().await;
         // The name is public as far as anybody can see when it is registered.
