@@ -37,6 +37,8 @@ pub(super) fn read_partial(
         let mut request: SendMessageRequest = read_params(params)?;
         if let Some(id) = message_id.filter(|_| request.message.message_id.is_empty()) {
             request.message.message_id = id.to_owned();
+            let beside = read_params::<BesideMessage>(params)?;
+            request.message.task_id = request.message.task_id.or(beside.task_id);
         }
         Ok(request)
     };
@@ -62,6 +64,15 @@ pub(super) fn read_partial(
         Method::GetExtendedAgentCard => Request::GetExtendedAgentCard(read_params(params)?),
     })
 }
+
+/// Callers that leave out a message's id may also put the task beside the message.
+struct BesideMessage {
+    task_id: Option<String>,
+}
+
+json_object!(BesideMessage {
+    task_id: "taskId" | "task_id",
+});
 
 /// The nested form that earlier texts of 1.0 showed and peers still send; the flat one is current.
 struct NestedPushConfig {

@@ -407,6 +407,23 @@ fn a_missing_message_id_is_made_up_only_where_one_is_offered() {
 }
 
 #[test]
+fn a_task_beside_the_message_counts_only_for_callers_that_leave_out_ids() {
+    let task_of = |params: &str| {
+        let method = Method::SendMessage;
+        match Dialect::V1.read_request_with(method, Some(params), Some("made-up")) {
+            Ok(Request::SendMessage(request)) => request.message.task_id,
+            other => panic!("{other:?}"),
+        }
+    };
+    let bare = r#"{"taskId":"t","message":{"role":"ROLE_USER","parts":[{"text":"x"}]}}"#;
+    assert_eq!(task_of(bare).as_deref(), Some("t"));
+    let own = bare.replace(r#""role""#, r#""taskId":"own","role""#);
+    assert_eq!(task_of(&own).as_deref(), Some("own"));
+    let whole = bare.replace(r#""role""#, r#""messageId":"m","role""#);
+    assert_eq!(task_of(&whole), None);
+}
+
+#[test]
 fn a_push_configuration_is_taken_flat_and_nested() {
     let method = Method::CreateTaskPushNotificationConfig;
     let flat = r#"{"taskId":"t","id":"p","url":"https://h","token":"k","authentication":{"scheme":"Bearer"}}"#;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::http::{self, Reply};
 use super::sse::Frames;
-use super::{Answer, Events, Item, Opened, Peer, Trouble, as_json};
+use super::{Answer, Events, Item, Opened, Peer, Source, Trouble, as_json};
 use crate::acts::checks::error::Refusal;
 use crate::acts::corpus::Operation;
 
@@ -42,8 +42,7 @@ pub(super) async fn open(
     Ok(Opened::Stream(Box::new(Events {
         status: reply.status(),
         headers,
-        frames: Frames::new(reply),
-        read: read_event,
+        source: Source::Sse(Frames::new(reply), read_envelope),
     })))
 }
 
@@ -76,10 +75,6 @@ async fn read_answer(reply: Reply) -> Result<Answer, Trouble> {
         root,
         refusal,
     })
-}
-
-fn read_event(frame: Value) -> Result<Item, Trouble> {
-    read_envelope(frame)
 }
 
 /// Result or error of an envelope that is as JSON-RPC 2.0 (section 5) has it.

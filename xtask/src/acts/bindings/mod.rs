@@ -1,9 +1,10 @@
 //! Asks the agent under test, over whichever binding is measured. Written for the runner alone, so
 //! that a fault of nuncio's own client cannot hide one of its gateway.
 //!
-//! [`Peer`] is the agent's end; `prepare` builds requests, `jsonrpc` and `rest` put them on the
-//! wire, `http` and `sse` carry the bytes.
+//! [`Peer`] is the agent's end; `prepare` builds requests, `jsonrpc`, `rest` and `grpc` put them
+//! on the wire, `http` and `sse` carry the bytes.
 
+mod grpc;
 mod http;
 mod jsonrpc;
 mod prepare;
@@ -81,8 +82,14 @@ pub struct Events {
     pub status: u16,
     /// Of the opening answer.
     pub headers: HeaderMap,
-    frames: sse::Frames,
-    read: fn(Value) -> Result<Item, Trouble>,
+    source: Source,
+}
+
+/// Where events come from.
+#[derive(Debug)]
+enum Source {
+    Sse(sse::Frames, fn(Value) -> Result<Item, Trouble>),
+    Grpc(Box<grpc::Messages>),
 }
 
 /// One thing on a stream.
@@ -100,9 +107,9 @@ impl Events {
     /// # Errors
     /// When the connection breaks or a frame is none the binding allows.
     pub async fn next(&mut self) -> Result<Option<Item>, Trouble> {
-        match self.frames.next().await? {
-            Some(frame) => (self.read)(frame).map(Some),
-            None => Ok(None),
+        match &mut self.source {
+            Source::Sse(frames, read) => frames.next().await?.map(read).transpose(),
+            Source::Grpc(messages) => messages.next_item().await,
         }
     }
 }
@@ -119,7 +126,7 @@ impl Peer {
         match self.transport {
             Transport::Jsonrpc => jsonrpc::call(self, operation, params).await,
             Transport::Rest => rest::call(self, operation, params).await,
-            Transport::Grpc => Err(not_spoken()),
+            Transport::Grpc => grpc::call(self, operation, params).await,
         }
     }
 
@@ -131,7 +138,7 @@ impl Peer {
         match self.transport {
             Transport::Jsonrpc => jsonrpc::open(self, operation, params).await,
             Transport::Rest => rest::open(self, operation, params).await,
-            Transport::Grpc => Err(not_spoken()),
+            Transport::Grpc => grpc::open(self, operation, params).await,
         }
     }
 
@@ -184,8 +191,7 @@ impl Peer {
         Ok(Events {
             status: reply.status(),
             headers: reply.headers(),
-            frames: sse::Frames::new(reply),
-            read: |frame| Ok(Item::Event(frame)),
+            source: Source::Sse(sse::Frames::new(reply), |frame| Ok(Item::Event(frame))),
         })
     }
 
@@ -230,10 +236,6 @@ impl Peer {
     fn bearer(&self) -> String {
         format!("Bearer {}", self.token.as_deref().unwrap_or_default())
     }
-}
-
-fn not_spoken() -> Trouble {
-    Trouble::Broken("the runner does not speak gRPC".to_owned())
 }
 
 fn json_or_text(body: &[u8]) -> Value {

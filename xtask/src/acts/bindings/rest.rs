@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::http::{self, Reply};
 use super::sse::Frames;
-use super::{Answer, Events, Item, Opened, Peer, Trouble, as_json};
+use super::{Answer, Events, Item, Opened, Peer, Source, Trouble, as_json};
 use crate::acts::checks::error::Refusal;
 use crate::acts::corpus::Operation;
 
@@ -47,8 +47,7 @@ pub(super) async fn open(
         return Ok(Opened::Stream(Box::new(Events {
             status,
             headers,
-            frames,
-            read: read_event,
+            source: Source::Sse(frames, read_event),
         })));
     }
     let answer = read_answer(reply).await?;

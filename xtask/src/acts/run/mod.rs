@@ -4,6 +4,8 @@
 mod gate;
 mod special;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use gate::is_for;
 

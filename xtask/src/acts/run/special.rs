@@ -42,6 +42,7 @@ pub(super) async fn after(scene: &mut Scene<'_>, test: &Test) -> Result<(), Stop
         "DM-FMT-001" => scene.names_are_camel_case("send-raw"),
         "JSONRPC-CT-001" => scene.content_type("send-raw", &["application/json"]),
         "REST-CT-001" => scene.content_type("send", &["application/a2a+json"]),
+        "GRPC-STATUS-001" => scene.status_is("get-missing", 404),
         "CORE-ERR-009" | "SEC-AUTH-003" => scene.refusals_tell_nothing().await,
         "SEC-AUTH-006" => scene.refusal_fits_the_binding().await,
         "SEC-EXTCARD-001" => scene.challenged("get-extended-card-without-auth"),
