@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, artifact_text, message, over_bindings, over_json_bindings};
+use crate::rig::{
+    ECHO, Rig, artifact_text, message, over_bindings, over_json_bindings, script_agent,
+};
 
 over_bindings! {
     async fn a_stream_is_the_task_then_its_events_and_ends_with_the_task(over: Over) {
@@ -70,11 +72,17 @@ over_bindings! {
     }
 
     async fn a_slow_reader_misses_nothing_and_holds_up_nobody(over: Over) {
-        let rig = Rig::with_script(over, "i=0; while [ $i -lt 3000 ]; do echo \"chunk $i\"; i=$((i+1)); done").await;
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("go");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let settings = format!("env = {{ GO = {:?} }}", fifo.to_str().unwrap());
+        let script = "read go < \"$GO\"; i=0; while [ $i -lt 3000 ]; do echo \"chunk $i\"; i=$((i+1)); done";
+        let rig = Rig::start(over, &script_agent("worker", script, &settings)).await;
         let mut fast = rig.stream(&[], "SendStreamingMessage", message("go")).await;
         let id = fast.result().await["task"]["id"].as_str().unwrap().to_owned();
         let mut slow = rig.stream(&[], "SubscribeToTask", json!({"id": id})).await;
         let slow_first = slow.next().await.unwrap();
+        tokio::fs::write(&fifo, "go\n").await.unwrap();
         let fast_events = fast.rest().await;
         assert!(fast_events.last().unwrap()["statusUpdate"].is_object());
         let mut text = artifact_text(&slow_first.1["result"]["task"]).to_owned();
