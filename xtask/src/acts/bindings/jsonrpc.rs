@@ -42,7 +42,7 @@ pub(super) async fn open(
     Ok(Opened::Stream(Box::new(Events {
         status: reply.status(),
         headers,
-        source: Source::Sse(Frames::new(reply), read_envelope),
+        source: Source::Sse(Box::new(Frames::new(reply)), read_envelope),
     })))
 }
 

@@ -88,7 +88,7 @@ pub struct Events {
 /// Where events come from.
 #[derive(Debug)]
 enum Source {
-    Sse(sse::Frames, fn(Value) -> Result<Item, Trouble>),
+    Sse(Box<sse::Frames>, fn(Value) -> Result<Item, Trouble>),
     Grpc(Box<grpc::Messages>),
 }
 
@@ -191,7 +191,9 @@ impl Peer {
         Ok(Events {
             status: reply.status(),
             headers: reply.headers(),
-            source: Source::Sse(sse::Frames::new(reply), |frame| Ok(Item::Event(frame))),
+            source: Source::Sse(Box::new(sse::Frames::new(reply)), |frame| {
+                Ok(Item::Event(frame))
+            }),
         })
     }
 

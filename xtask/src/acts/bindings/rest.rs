@@ -43,7 +43,7 @@ pub(super) async fn open(
     let (status, headers) = (reply.status(), reply.headers());
     let kind = headers.get("content-type").map_or("", String::as_str);
     if kind.starts_with("text/event-stream") && status == 200 {
-        let frames = Frames::new(reply);
+        let frames = Box::new(Frames::new(reply));
         return Ok(Opened::Stream(Box::new(Events {
             status,
             headers,
