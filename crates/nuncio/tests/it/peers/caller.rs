@@ -37,6 +37,14 @@ impl Caller {
         self
     }
 
+    /// The flags by which it trusts other origins than the card's.
+    pub(super) fn trust(&self) -> Vec<&str> {
+        let flags = self.flags.iter().map(String::as_str);
+        flags
+            .filter(|flag| flag.starts_with("--allow-origin"))
+            .collect()
+    }
+
     fn all<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
         let flags = self.flags.iter().map(String::as_str);
         arguments.iter().copied().chain(flags).collect()

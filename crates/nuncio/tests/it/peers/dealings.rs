@@ -214,6 +214,8 @@ fn question(caller: &Caller) {
         .split(' ')
         .map(|word| if word == "\"<reply>\"" { "green" } else { word })
         .collect();
+    // Whom the caller trusts is not part of what is shown.
+    let words = [words.as_slice(), &caller.trust()].concat();
     let text = caller.place.run(&words).expect_success();
     assert!(text.contains("State: TASK_STATE_COMPLETED\n"), "{text}");
     assert!(text.contains("Text:\nPainted it green.\n"), "{text}");

@@ -113,16 +113,6 @@ fn python_1_over_grpc_that_does_not_stream() {
 }
 
 #[test]
-fn python_of_both_versions_in_the_older_one_over_grpc() {
-    let agent = Agent {
-        binding: "GRPC",
-        version: "0.3",
-        ..PYTHON_BOTH
-    };
-    deal(Script::Python1("server_1.py"), agent);
-}
-
-#[test]
 fn javascript_1_that_streams() {
     deal(Script::Node("server_1.js"), JAVASCRIPT_1);
 }
