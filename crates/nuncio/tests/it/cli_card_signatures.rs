@@ -123,7 +123,7 @@ fn line(text: &str) -> &str {
 async fn serving(card: std::sync::Arc<std::sync::Mutex<Value>>) -> MockAgent {
     MockAgent::start(move |request, _| {
         if request.path == "/.well-known/agent-card.json" {
-            Reply::json(200, &card.lock().unwrap())
+            Reply::json(200, &card.lock().expect("no test panics with it"))
         } else {
             Reply::not_found()
         }
