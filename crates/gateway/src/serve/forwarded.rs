@@ -17,36 +17,28 @@ const MAX_PREFIX_BYTES: usize = 256;
 /// Most hops that are looked at: nobody stands behind more proxies of their own.
 const MAX_HOPS: usize = 16;
 
-/// A request as it looked to the outermost proxy that is trusted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Who called.
-    pub from: IpAddr,
-    /// Where it called, as cards give it.
-    pub base: BaseUrl,
+/// Who called: the peer, or whom a trusted proxy names.
+pub(super) fn caller_address(config: &Config, peer: Peer, headers: &HeaderMap) -> IpAddr {
+    let proxies = &config.server.trusted_proxies;
+    let from = peer.from.ip().to_canonical();
+    if is_trusted(proxies, from) {
+        outermost(proxies, from, &hops(headers)).0
+    } else {
+        from
+    }
 }
 
-impl Seen {
-    /// What is known of a request from `peer`.
-    #[must_use]
-    pub fn of(config: &Config, peer: Peer, headers: &HeaderMap) -> Self {
-        let from = peer.from.ip().to_canonical();
-        let direct = BaseUrl::of(config, peer.at);
-        let proxies = &config.server.trusted_proxies;
-        if !is_trusted(proxies, from) {
-            return Self { from, base: direct };
-        }
-        let (from, hop) = outermost(proxies, from, &hops(headers));
-        // The operator's own word goes before a proxy's.
-        let told = config.server.public_url.is_none().then(|| {
-            let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-            hop.base(host)
-        });
-        Self {
-            from,
-            base: told.flatten().unwrap_or(direct),
-        }
-    }
+/// Where it was called, as cards give it: the set URL, else what a trusted proxy says, else our end
+/// of the connection.
+pub(super) fn base_url(config: &Config, peer: Peer, headers: &HeaderMap) -> BaseUrl {
+    let proxies = &config.server.trusted_proxies;
+    let from = peer.from.ip().to_canonical();
+    let told = (config.server.public_url.is_none() && is_trusted(proxies, from)).then(|| {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        outermost(proxies, from, &hops(headers)).1.base(host)
+    });
+    told.flatten()
+        .unwrap_or_else(|| BaseUrl::of(config, peer.at))
 }
 
 fn is_trusted(proxies: &[Cidr], address: IpAddr) -> bool {
@@ -123,7 +115,10 @@ fn hops(headers: &HeaderMap) -> Vec<Hop> {
         "x-forwarded-prefix",
     ]
     .map(|name| list(headers, name));
-    if [&addresses, &protos, &hosts, &prefixes].iter().all(|it| it.is_empty()) {
+    if [&addresses, &protos, &hosts, &prefixes]
+        .iter()
+        .all(|it| it.is_empty())
+    {
         let forwarded = list(headers, "forwarded");
         return forwarded.iter().map(|element| standard(element)).collect();
     }
@@ -192,8 +187,7 @@ mod tests {
 
     fn config(public_url: Option<&str>) -> Arc<Config> {
         let mut config = Config::default();
-        config.server.trusted_proxies =
-            vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()];
+        config.server.trusted_proxies = vec!["10.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()];
         config.server.public_url = public_url.map(|url| url.parse().unwrap());
         Arc::new(config)
     }
@@ -208,8 +202,8 @@ mod tests {
             from: std::net::SocketAddr::new(from.parse().unwrap(), 5),
             at: "10.0.0.9:8081".parse().unwrap(),
         };
-        let seen = Seen::of(config, peer, &map);
-        (seen.from.to_string(), seen.base.to_string())
+        let from = caller_address(config, peer, &map).to_string();
+        (from, base_url(config, peer, &map).to_string())
     }
 
     const OLD: [(&str, &str); 4] = [
@@ -244,20 +238,39 @@ mod tests {
     fn the_caller_is_the_first_address_behind_the_trusted_ones() {
         let config = config(None);
         for (header, value, caller) in [
-            ("x-forwarded-for", "6.6.6.6, 203.0.113.7, 10.2.2.2", "203.0.113.7"),
+            (
+                "x-forwarded-for",
+                "6.6.6.6, 203.0.113.7, 10.2.2.2",
+                "203.0.113.7",
+            ),
             ("x-forwarded-for", "10.3.3.3, 10.2.2.2", "10.3.3.3"),
-            ("x-forwarded-for", "203.0.113.7, unknown, 10.2.2.2", "10.2.2.2"),
+            (
+                "x-forwarded-for",
+                "203.0.113.7, unknown, 10.2.2.2",
+                "10.2.2.2",
+            ),
             ("x-forwarded-for", "[2001:db8::7]:443", "2001:db8::7"),
             ("x-forwarded-for", "203.0.113.7:1234", "203.0.113.7"),
             ("x-forwarded-for", "nonsense", "10.1.1.1"),
-            ("forwarded", "for=6.6.6.6, for=\"[2001:db8::7]:4711\";proto=https", "2001:db8::7"),
+            (
+                "forwarded",
+                "for=6.6.6.6, for=\"[2001:db8::7]:4711\";proto=https",
+                "2001:db8::7",
+            ),
             ("forwarded", "for=_hidden", "10.1.1.1"),
             ("forwarded", "FOR=203.0.113.7", "203.0.113.7"),
         ] {
-            assert_eq!(seen(&config, "10.1.1.1", &[(header, value)]).0, caller, "{value}");
+            assert_eq!(
+                seen(&config, "10.1.1.1", &[(header, value)]).0,
+                caller,
+                "{value}"
+            );
         }
         // A caller's own `Forwarded` may have been let through.
-        let both = [("forwarded", "for=6.6.6.6"), ("x-forwarded-for", "203.0.113.7")];
+        let both = [
+            ("forwarded", "for=6.6.6.6"),
+            ("x-forwarded-for", "203.0.113.7"),
+        ];
         assert_eq!(seen(&config, "10.1.1.1", &both).0, "203.0.113.7");
     }
 
@@ -267,8 +280,14 @@ mod tests {
         let base = |headers: &[(&'static str, &str)]| seen(&config, "10.1.1.1", headers).1;
         let chain = "for=6.6.6.6;host=evil.example, for=203.0.113.7;proto=https;host=agents.example, for=10.2.2.2;proto=http;host=mid";
         assert_eq!(base(&[("forwarded", chain)]), "https://agents.example");
-        assert_eq!(base(&[("x-forwarded-proto", "https")]), "https://inner:8081");
-        assert_eq!(base(&[("x-forwarded-for", "1.2.3.4")]), "http://10.0.0.9:8081");
+        assert_eq!(
+            base(&[("x-forwarded-proto", "https")]),
+            "https://inner:8081"
+        );
+        assert_eq!(
+            base(&[("x-forwarded-for", "1.2.3.4")]),
+            "http://10.0.0.9:8081"
+        );
         for (name, value) in [
             ("x-forwarded-host", "me@evil.example"),
             ("x-forwarded-host", "evil.example/path"),
@@ -279,7 +298,11 @@ mod tests {
             ("x-forwarded-prefix", "/a b"),
             ("x-forwarded-prefix", "evil"),
         ] {
-            assert_eq!(base(&[(name, value)]), "http://10.0.0.9:8081", "{name}: {value}");
+            assert_eq!(
+                base(&[(name, value)]),
+                "http://10.0.0.9:8081",
+                "{name}: {value}"
+            );
         }
     }
 }
