@@ -10,15 +10,12 @@ use crate::program::Place;
 /// beyond ASCII, a number that is whole, a security requirement without scopes.
 const CONFIG: &str = r#"
 [server]
-public_url = "https://agents.example.org"
+public_url = "http://ADDRESS"
 card_keys = ["file:es.jwk", "file:ed.jwk"]
-[security]
-bearer_token = "file:token"
 [agents.echo]
 backend = "echo"
 name = "Größe 😀 דּ"
 description = "Repeats <b>&\"text\"</b>\u2028"
-extended = { description = "more" }
 skills = [{ id = "s", name = "S" }]
 capabilities = { push_notifications = false, extensions = [{ uri = "urn:x", required = false, params = { n = 1.0, none = [], deep = { no = false } } }] }
 "#;
@@ -41,22 +38,24 @@ fn with_keys() -> Place {
 }
 
 fn both_ways(script: Script, more: &str) {
-    let Some(mut command) = script.command() else {
-        return;
-    };
+    let mut command = script.command();
     let place = with_keys();
-    place.write("nuncio.toml", &format!("{CONFIG}{more}"));
+    // A signed card names a set address, so the address must be known before.
+    let address = free_address();
+    let config = CONFIG.replace("ADDRESS", &address);
+    place.write("nuncio.toml", &format!("{config}{more}"));
     place.write("unsigned.json", &unsigned().to_string());
-    let served = place.serve(&["--store", "memory:"]);
+    let served = place.serve_as(&["serve", "--listen", &address, "--store", "memory:"]);
     command.arg(&served.url);
     for file in ["trusted.json", "unsigned.json", "es.jwk", "ed.jwk"] {
         command.arg(place.path().join(file));
     }
     let outcomes = Outcomes::of(&mut command);
-    assert_eq!(
-        outcomes.step("verify"),
-        &json!(["Größe 😀 \u{fb33}", "Größe 😀 \u{fb33}"])
-    );
+    let names = json!(["Größe 😀 \u{fb33}", "Größe 😀 \u{fb33}"]);
+    assert_eq!(outcomes.step("verify"), &names);
+    if more.is_empty() && outcomes.has_step("resolve") {
+        assert_eq!(outcomes.step("resolve"), &names);
+    }
     let signed = outcomes.step("sign");
     for (at, alg) in ["ES256", "EdDSA"].into_iter().enumerate() {
         let mut card = signed.clone();
@@ -66,6 +65,12 @@ fn both_ways(script: Script, more: &str) {
         let why = verify(&place, &card).expect_err("a changed card");
         assert!(why.contains("did not sign this card"), "{why}");
     }
+}
+
+/// An address that the system has just given out.
+fn free_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").to_string()
 }
 
 /// Our verdict on a card in a file.
@@ -101,11 +106,17 @@ fn unsigned() -> Value {
     })
 }
 
-const MERGED: &str = "[compat]\nmerged_card = true\n";
+const SECURED: &str = "[security]\nbearer_token = \"file:token\"\n";
+const MERGED: &str = "[security]\nbearer_token = \"file:token\"\n[compat]\nmerged_card = true\n";
 
 #[test]
 fn python_1() {
     both_ways(Script::Python1("cards_1.py"), "");
+}
+
+#[test]
+fn python_1_with_a_security_scheme() {
+    both_ways(Script::Python1("cards_1.py"), SECURED);
 }
 
 #[test]
@@ -116,6 +127,11 @@ fn python_1_with_the_merged_card() {
 #[test]
 fn javascript_1() {
     both_ways(Script::Node("cards_1.js"), "");
+}
+
+#[test]
+fn javascript_1_with_a_security_scheme() {
+    both_ways(Script::Node("cards_1.js"), SECURED);
 }
 
 #[test]
