@@ -100,9 +100,8 @@ impl Cards {
 
     /// The public card of `agent` as a value, for answers that carry one.
     #[must_use]
-    pub fn of_agent(&self, peer: Peer, agent: &ServedAgent) -> AgentCard {
-        let base = BaseUrl::of(&self.config, peer.at);
-        card::build(agent, &self.agents, &self.config, &base)
+    pub fn of_agent(&self, base: &BaseUrl, agent: &ServedAgent) -> AgentCard {
+        self.maker.public(agent, base)
     }
 
     /// Every agent's card in the form of the old address, by name.

@@ -196,7 +196,7 @@ impl Service {
             peer,
         };
         if let Route::Grpc(grpc::Target::Operation(package, method)) = route {
-            return self.serve_call(peer, &head, (package, method), body).await;
+            return self.serve_call(&head, (package, method), body).await;
         }
         let speech = self.speech(&route, &parts.headers);
         let rule = match &route {
