@@ -1,13 +1,16 @@
 //! What an agent says of itself: its card, from its configuration and the address it is asked at.
 //!
-//! Addresses come from `server.public_url`; without one from the socket the reader came in by,
-//! which it can reach, and never from what a request says.
+//! Addresses come from `server.public_url`; without one from a trusted proxy, else from the socket
+//! the reader came in by, which it can reach. What others say in a request counts for nothing.
 
+use nuncio_wire::card_signature::{self, SigningKey};
 use nuncio_wire::{
-    AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentProvider, AgentSkill,
-    HttpAuthSecurityScheme, Metadata, RawJson, SecurityRequirement, SecurityScheme, StringList,
+    AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface,
+    AgentProvider, AgentSkill, HttpAuthSecurityScheme, Metadata, RawJson, SecurityRequirement,
+    SecurityScheme, StringList,
 };
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use url::Url;
@@ -27,6 +30,27 @@ impl BaseUrl {
             Some(url) => Self(url.as_str().trim_end_matches('/').into()),
             None => Self(format!("http://{at}").into()),
         }
+    }
+
+    /// The address that a trusted proxy was called at.
+    #[must_use]
+    pub fn told(url: &str) -> Self {
+        Self(url.trim_end_matches('/').into())
+    }
+
+    /// The name or address of the host, without its port.
+    #[must_use]
+    pub fn host(&self) -> String {
+        let url = url::Url::parse(&self.0).ok();
+        let host = url.as_ref().and_then(url::Url::host_str);
+        host.unwrap_or("localhost").to_owned()
+    }
+
+    /// Where an agent's card is.
+    #[must_use]
+    pub fn card_url(&self, name: &str, is_default: bool) -> String {
+        const PATH: &str = "/.well-known/agent-card.json";
+        format!("{}{PATH}", self.rest_url(name, is_default))
     }
 
     /// Where an agent takes JSON-RPC; the default one at the root.
@@ -65,9 +89,91 @@ impl BaseUrl {
     }
 }
 
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Makes cards, public and extended, and signs them.
+#[derive(Debug)]
+pub struct CardMaker {
+    agents: Arc<Agents>,
+    config: Arc<Config>,
+    keys: Vec<SigningKey>,
+}
+
+impl CardMaker {
+    /// Cards of these agents, signed with the configured keys, whose secrets have been resolved.
+    ///
+    /// # Errors
+    /// Which key cannot be used and why.
+    pub fn new(agents: Arc<Agents>, config: Arc<Config>) -> Result<Self, String> {
+        let references = config.server.card_keys.iter().enumerate();
+        let keys = references.map(|(index, reference)| {
+            let text = reference.secret().map_or("", |secret| secret.expose());
+            SigningKey::read(text)
+                .map_err(|error| format!("server.card_keys[{index}] ({reference}): {error}"))
+        });
+        Ok(Self {
+            keys: keys.collect::<Result<_, _>>()?,
+            agents,
+            config,
+        })
+    }
+
+    /// The agents whose cards are made.
+    #[must_use]
+    pub fn agents(&self) -> &Arc<Agents> {
+        &self.agents
+    }
+
+    /// The configuration in force.
+    #[must_use]
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    /// The card that everybody sees, unsigned.
+    #[must_use]
+    pub fn public(&self, agent: &ServedAgent, base: &BaseUrl) -> AgentCard {
+        build(agent, &self.agents, &self.config, base)
+    }
+
+    /// The signed card for callers with a credential, if the agent has one.
+    #[must_use]
+    pub fn extended(&self, agent: &ServedAgent, base: &BaseUrl) -> Option<AgentCard> {
+        let extended = agent.config.extended.as_ref()?;
+        let mut card = self.public(agent, base);
+        card.skills.extend(extended.skills.iter().map(skill));
+        if let Some(description) = &extended.description {
+            card.description.clone_from(description);
+        }
+        if let Some(url) = &extended.documentation_url {
+            card.documentation_url = Some(url.as_str().to_owned());
+        }
+        let json = serde_json::to_vec(&card).expect("a card has a JSON form");
+        card.signatures = self.signatures(&json);
+        Some(card)
+    }
+
+    /// Signatures of every key over the JSON of a card, which is exactly what is served but for
+    /// them. None where no key is configured.
+    #[must_use]
+    pub fn signatures(&self, card: &[u8]) -> Vec<AgentCardSignature> {
+        let signed = self.keys.iter().flat_map(|key| {
+            card_signature::sign(card, key).unwrap_or_else(|error| {
+                tracing::error!(%error, kid = key.public().kid(), "a card goes out unsigned");
+                Vec::new()
+            })
+        });
+        signed.collect()
+    }
+}
+
 /// The card of `agent` (specification 4.4.1). No required member is left empty.
 #[must_use]
-pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) -> AgentCard {
+fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) -> AgentCard {
     let settings = &agent.config;
     let is_default = agents
         .default_agent()
@@ -100,7 +206,7 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
                 .iter()
                 .map(extension)
                 .collect(),
-            extended_agent_card: Some(false),
+            extended_agent_card: Some(settings.extended.is_some()),
         },
         default_input_modes: settings.input_modes.clone(),
         default_output_modes: settings.output_modes.clone(),
@@ -113,8 +219,9 @@ pub fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseU
         description,
         ..AgentCard::default()
     };
-    if config.has_credentials() {
-        require_bearer(&mut card);
+    let is_required = config.has_credentials() || agent.requires_credential();
+    if is_required || settings.extended.is_some() {
+        declare_bearer(&mut card, is_required);
     }
     card
 }
@@ -196,7 +303,8 @@ fn skills(settings: &AgentConfig, name: &str, description: &str) -> Vec<AgentSki
     settings.skills.iter().map(skill).collect()
 }
 
-fn skill(configured: &SkillConfig) -> AgentSkill {
+/// A configured skill as cards have it.
+pub fn skill(configured: &SkillConfig) -> AgentSkill {
     let or_name = |text: &str| {
         if text.is_empty() {
             configured.name.clone()
@@ -220,7 +328,7 @@ fn skill(configured: &SkillConfig) -> AgentSkill {
     }
 }
 
-fn require_bearer(card: &mut AgentCard) {
+fn declare_bearer(card: &mut AgentCard, is_required: bool) {
     const NAME: &str = "bearer";
     let scheme = HttpAuthSecurityScheme {
         description: "A token given out by this agent's operator.".to_owned(),
@@ -231,7 +339,9 @@ fn require_bearer(card: &mut AgentCard) {
         NAME.to_owned(),
         SecurityScheme::HttpAuthSecurityScheme(scheme),
     )]);
-    card.security_requirements = vec![SecurityRequirement {
-        schemes: BTreeMap::from([(NAME.to_owned(), StringList::default())]),
-    }];
+    if is_required {
+        card.security_requirements = vec![SecurityRequirement {
+            schemes: BTreeMap::from([(NAME.to_owned(), StringList::default())]),
+        }];
+    }
 }

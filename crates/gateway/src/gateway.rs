@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::agents::Agents;
 use crate::bindings::cards::Cards;
-use crate::card::BaseUrl;
+use crate::card::{BaseUrl, CardMaker};
 use crate::config::{Config, StoreUrl};
 use crate::operations::Operations;
 use crate::push::Push;
@@ -38,6 +38,9 @@ pub enum StartError {
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A key for cards cannot be used.
+    #[error("{0}")]
+    CardKey(String),
     /// An agent cannot be served.
     #[error("{0}")]
     Agent(String),
@@ -77,19 +80,17 @@ impl Gateway {
             .filter_map(|listener| listener.local_addr().ok())
             .collect();
         let agents = Arc::new(Agents::start(&config, data_dir).map_err(StartError::Agent)?);
+        let maker = CardMaker::new(agents.clone(), config.clone()).map_err(StartError::CardKey)?;
+        let maker = Arc::new(maker);
         let store = open_store(&config, data_dir).await?;
         let (push, woken) = Push::new(store.clone(), &config).map_err(StartError::Push)?;
-        let engine = Engine::new(store.clone(), agents.clone(), push.clone());
+        let engine = Engine::new(store.clone(), agents, push.clone());
         let recovered = engine.recover().await?;
         push.start(woken).await?;
         tracing::info!(?recovered, "store opened");
 
-        let operations = Arc::new(Operations::new(
-            engine.clone(),
-            agents.clone(),
-            config.clone(),
-        ));
-        let cards = Cards::new(agents, config.clone());
+        let operations = Arc::new(Operations::new(engine.clone(), maker.clone()));
+        let cards = Cards::new(maker);
         let hosts = HostCheck::new(&config.server, &addresses);
         let service = Service::new(operations.clone(), cards, hosts);
         let bounds = ConnectionBounds::new(

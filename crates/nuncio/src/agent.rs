@@ -63,10 +63,7 @@ pub(crate) async fn connect(settings: &AgentSettings) -> Result<Client, CliError
 impl Found {
     fn into_client(self, settings: &AgentSettings) -> Result<Client, CliError> {
         let Discovered {
-            card,
-            generation,
-            source: _,
-            attempts: _,
+            card, generation, ..
         } = &self.discovered;
         let wish = Wish {
             bindings: settings.bindings.clone(),

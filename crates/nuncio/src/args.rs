@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Send(Box<send::SendArgs>),
     /// Tasks of an agent: get, list, cancel, subscribe.
     Task(Noun<task::TaskCommand>),
-    /// Agent cards: who an agent is and how it is reached.
+    /// Agent cards: who an agent is, how it is reached, and who says so.
     Card(Noun<card::CardCommand>),
     Discover(Box<discover::DiscoverArgs>),
     /// The address book: names for agents elsewhere.

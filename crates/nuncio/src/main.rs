@@ -12,6 +12,7 @@ mod load_config;
 mod output;
 mod peers;
 mod reference;
+mod trusted_keys;
 
 use std::process::ExitCode;
 use std::time::Duration;

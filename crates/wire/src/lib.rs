@@ -7,6 +7,7 @@
 mod agent_card;
 mod artifact;
 pub mod bindings;
+pub mod card_signature;
 pub mod dialects;
 mod error;
 mod event;

@@ -18,12 +18,12 @@ use crate::limits::{CARD_TIMEOUT, MAX_CARD_BYTES, MAX_CARD_REDIRECTS};
 
 const CARD_TYPES: HeaderValue = HeaderValue::from_static("application/json, application/a2a+json");
 
-/// The card at `url`, its generation, and where it was after redirects.
+/// The card at `url`, its generation, the bytes it came in, and where it was after redirects.
 pub(super) async fn fetch(
     http: &HttpClient,
     url: &Url,
     credentials: &Credentials,
-) -> Result<(AgentCard, CardGeneration, Url), ClientError> {
+) -> Result<(AgentCard, CardGeneration, Bytes, Url), ClientError> {
     let fetched =
         tokio::time::timeout(CARD_TIMEOUT, follow_redirects(http, url, credentials)).await;
     let (body, url) = fetched.unwrap_or_else(|_| {
@@ -32,7 +32,7 @@ pub(super) async fn fetch(
         Err(ClientError::new(ClientErrorKind::ConnectionLost, text))
     })?;
     let (card, generation) = parse_card(&body, &shown(&url))?;
-    Ok((card, generation, url))
+    Ok((card, generation, body, url))
 }
 
 async fn follow_redirects(

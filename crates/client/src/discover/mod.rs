@@ -9,6 +9,7 @@ mod places;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use nuncio_wire::AgentCard;
 use nuncio_wire::dialects::{CardGeneration, read_card};
 use url::Url;
@@ -28,6 +29,8 @@ pub struct Discovered {
     pub card: AgentCard,
     /// The form it had.
     pub generation: CardGeneration,
+    /// The bytes it came in: signatures cover these, not what was understood of them.
+    pub received: Bytes,
     /// Where it was found.
     pub source: CardSource,
     /// Every place that was tried, in order, the successful one last.
@@ -50,6 +53,15 @@ impl Discovered {
         match &self.source {
             CardSource::Url(url) => Some(url),
             CardSource::File(_) => None,
+        }
+    }
+
+    /// The origins it speaks for: where it came from, or, from a file, those it names.
+    #[must_use]
+    pub fn origins(&self) -> Vec<Origin> {
+        match self.url() {
+            Some(url) => Origin::of(url).into_iter().collect(),
+            None => self.named_origins(),
         }
     }
 
@@ -112,7 +124,7 @@ pub async fn discover(
     let mut worst: Option<ClientError> = None;
     for place in places(address) {
         match fetch::fetch(http, &place.url, credentials).await {
-            Ok((card, generation, url)) => {
+            Ok((card, generation, received, url)) => {
                 attempts.push(Attempt {
                     place: shown(&place.url),
                     outcome: "found".to_owned(),
@@ -121,6 +133,7 @@ pub async fn discover(
                 return Ok(Discovered {
                     card,
                     generation,
+                    received,
                     source,
                     attempts,
                 });
@@ -215,6 +228,7 @@ pub fn read_card_file(path: &Path) -> Result<Discovered, ClientError> {
     Ok(Discovered {
         card,
         generation,
+        received: bytes.into(),
         source: CardSource::File(path.to_owned()),
         attempts,
     })

@@ -1,6 +1,7 @@
 //! The agents of a gateway: each backend with its name, its limits and what its card says.
 
 use indexmap::IndexMap;
+use nuncio_wire::{A2aError, ErrorKind, StatusTable};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -9,9 +10,11 @@ use tokio::sync::Semaphore;
 
 use super::Agent;
 use super::command::Command;
-use super::conformance::Conformance;
+use super::conformance::{Conformance, INPUT_MODES, ProfileSwitches};
 use super::echo::Echo;
 use crate::config::{AgentConfig, BackendConfig, Config, DEFAULT_TURN_TIMEOUT};
+use crate::ids;
+use crate::security::{Caller, Standing};
 
 /// One agent served here.
 pub struct ServedAgent {
@@ -21,6 +24,8 @@ pub struct ServedAgent {
     pub backend: Box<dyn Agent>,
     /// What its configuration says.
     pub config: AgentConfig,
+    /// What a conformance kit wants of the gateway; `None` for every agent of any other backend.
+    pub conformance: Option<ProfileSwitches>,
     /// Bounds of its turns.
     pub limits: TurnLimits,
     /// Turns that may run at once.
@@ -50,7 +55,8 @@ impl std::fmt::Debug for ServedAgent {
 
 impl ServedAgent {
     /// The agent that `config` describes; `data_dir` is where it may keep files.
-    fn new(name: &str, config: AgentConfig, data_dir: &Path) -> Result<Self, String> {
+    fn new(name: &str, mut config: AgentConfig, data_dir: &Path) -> Result<Self, String> {
+        let mut conformance = None;
         let (backend, turn_timeout): (Box<dyn Agent>, _) = match &config.backend {
             BackendConfig::Echo(_) => (Box::new(Echo), DEFAULT_TURN_TIMEOUT),
             BackendConfig::Command(command) => (
@@ -58,9 +64,14 @@ impl ServedAgent {
                 command.turn_timeout,
             ),
             BackendConfig::Conformance(settings) => {
-                (Box::new(Conformance::new(settings)?), DEFAULT_TURN_TIMEOUT)
+                let agent = Conformance::new(settings)?;
+                conformance = Some(agent.profile().switches());
+                (Box::new(agent), DEFAULT_TURN_TIMEOUT)
             }
         };
+        if let Some(switches) = &conformance {
+            declare(switches, &mut config);
+        }
         Ok(Self {
             name: name.into(),
             backend,
@@ -72,8 +83,61 @@ impl ServedAgent {
             waiting: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             config,
+            conformance,
         })
     }
+
+    /// Which edition's HTTP and gRPC statuses errors about this agent carry.
+    #[must_use]
+    pub fn statuses(&self, config: &Config) -> StatusTable {
+        let of_kit = self.conformance.map(|switches| switches.statuses);
+        of_kit.unwrap_or_else(|| config.compat.statuses.into())
+    }
+
+    /// The id of a message that has none, if such messages are taken.
+    #[must_use]
+    pub fn message_id(&self) -> Option<String> {
+        self.conformance
+            .is_some_and(|switches| switches.makes_message_ids)
+            .then(ids::new_id)
+    }
+
+    /// Whether nothing can be asked of it without a credential, whatever the gateway wants of others.
+    #[must_use]
+    pub fn requires_credential(&self) -> bool {
+        self.conformance
+            .is_some_and(|switches| switches.requires_bearer)
+    }
+
+    /// Refuses callers that have shown no credential which counts here: 401, or 403 for one that
+    /// does not suffice.
+    pub fn admit_proven(&self, caller: &Caller) -> Result<(), A2aError> {
+        match caller.standing {
+            Standing::Proven => Ok(()),
+            Standing::Conformance { suffices: true } if self.conformance.is_some() => Ok(()),
+            Standing::Conformance { suffices: false } if self.conformance.is_some() => {
+                let text = "The credential does not suffice for this operation.";
+                Err(A2aError::new(ErrorKind::PermissionDenied, text))
+            }
+            _ => {
+                let text = "This operation needs a credential: send Authorization: Bearer TOKEN.";
+                Err(A2aError::new(ErrorKind::Unauthenticated, text))
+            }
+        }
+    }
+}
+
+/// Lets the card say what the kit's profile has.
+fn declare(switches: &ProfileSwitches, config: &mut AgentConfig) {
+    let capabilities = &mut config.capabilities;
+    capabilities.streaming &= switches.streaming;
+    capabilities.push_notifications &= switches.push_notifications;
+    if switches.refuses_other_media_types {
+        config.input_modes = INPUT_MODES.map(str::to_owned).to_vec();
+    }
+    config.extended = switches
+        .extended_card
+        .then(|| config.extended.take().unwrap_or_default());
 }
 
 /// All agents of a gateway, in the order of the configuration.

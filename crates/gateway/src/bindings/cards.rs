@@ -5,8 +5,8 @@
 
 use bytes::Bytes;
 use http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH,
-    LAST_MODIFIED, VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
+    IF_NONE_MATCH, LAST_MODIFIED, VARY,
 };
 use http::{HeaderMap, Response, StatusCode};
 use nuncio_wire::dialects::{openfang, v0_3};
@@ -17,11 +17,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::answer;
-use crate::agents::{Agents, ServedAgent};
-use crate::card::{self, BaseUrl};
-use crate::config::Config;
-use crate::serve::service::{Peer, header};
+use super::{ai_catalog, answer};
+use crate::agents::ServedAgent;
+use crate::card::{BaseUrl, CardMaker};
+use crate::serve::service::header;
 use crate::serve::{Body, HttpResponse};
 
 /// How long a reader may keep a card, in seconds: short, so that a changed skill is soon seen.
@@ -31,8 +30,7 @@ const MAX_KEPT: usize = 1_024;
 
 /// Serves cards.
 pub struct Cards {
-    agents: Arc<Agents>,
-    config: Arc<Config>,
+    maker: Arc<CardMaker>,
     /// When this configuration came into force: no card is younger.
     since: HeaderValue,
     kept: Mutex<HashMap<CardKey, Kept>>,
@@ -62,13 +60,12 @@ struct Kept {
 }
 
 impl Cards {
-    /// The cards of these agents under this configuration.
+    /// The cards that this maker makes.
     #[must_use]
-    pub fn new(agents: Arc<Agents>, config: Arc<Config>) -> Arc<Self> {
+    pub fn new(maker: Arc<CardMaker>) -> Arc<Self> {
         let since = httpdate::fmt_http_date(SystemTime::now());
         Arc::new(Self {
-            agents,
-            config,
+            maker,
             since: HeaderValue::from_str(&since).expect("an HTTP date is a header value"),
             kept: Mutex::default(),
         })
@@ -76,13 +73,15 @@ impl Cards {
 
     /// The card of `agent`, or of the default one: pure 1.0, or merged with 0.3 where the
     /// configuration or the reader asks for it.
-    pub fn card(&self, peer: Peer, agent: Option<&str>, headers: &HeaderMap) -> HttpResponse {
+    pub fn card(&self, base: &BaseUrl, agent: Option<&str>, headers: &HeaderMap) -> HttpResponse {
         const VERSION: HeaderName = HeaderName::from_static("a2a-version");
         let version = header(headers, &VERSION).and_then(|text| text.parse::<Version>().ok());
-        let compat = &self.config.compat;
-        let merged = compat.v0_3 && (compat.merged_card || version == Some(Version::V0_3));
+        let compat = &self.maker.config().compat;
+        let kit = self.agent(agent).and_then(|agent| agent.conformance);
+        let by_default = compat.merged_card || kit.is_some_and(|switches| switches.merged_card);
+        let merged = compat.v0_3 && (by_default || version == Some(Version::V0_3));
         let form = if merged { Form::Merged } else { Form::V1 };
-        let mut response = self.serve(peer, agent, headers, form);
+        let mut response = self.serve(base, agent, headers, form);
         response
             .headers_mut()
             .insert(VARY, HeaderValue::from_static("A2A-Version"));
@@ -92,52 +91,61 @@ impl Cards {
     /// The card at the old address, for readers of every generation.
     pub fn legacy_card(
         &self,
-        peer: Peer,
+        base: &BaseUrl,
         agent: Option<&str>,
         headers: &HeaderMap,
     ) -> HttpResponse {
-        self.serve(peer, agent, headers, Form::Legacy)
+        self.serve(base, agent, headers, Form::Legacy)
     }
 
     /// The public card of `agent` as a value, for answers that carry one.
     #[must_use]
-    pub fn of_agent(&self, peer: Peer, agent: &ServedAgent) -> AgentCard {
-        let base = BaseUrl::of(&self.config, peer.at);
-        card::build(agent, &self.agents, &self.config, &base)
+    pub fn of_agent(&self, base: &BaseUrl, agent: &ServedAgent) -> AgentCard {
+        self.maker.public(agent, base)
     }
 
     /// Every agent's card in the form of the old address, by name.
-    pub fn agent_list(&self, peer: Peer) -> HttpResponse {
-        let base = BaseUrl::of(&self.config, peer.at);
-        let mut names: Vec<_> = self.agents.iter().collect();
+    pub fn agent_list(&self, base: &BaseUrl) -> HttpResponse {
+        let mut names: Vec<_> = self.maker.agents().iter().collect();
         names.sort_by(|one, other| one.name.cmp(&other.name));
         let mut body = br#"{"agents":["#.to_vec();
         for (index, agent) in names.iter().enumerate() {
             if index > 0 {
                 body.push(b',');
             }
-            body.extend_from_slice(&self.kept(agent, Form::Legacy, &base).body);
+            body.extend_from_slice(&self.kept(agent, Form::Legacy, base).body);
         }
         body.extend_from_slice(format!(r#"],"total":{}}}"#, names.len()).as_bytes());
         readable_by_pages(answer::json(StatusCode::OK, body))
     }
 
+    /// Every agent with the address of its card, as an AI Catalog.
+    pub fn catalog(&self, base: &BaseUrl) -> HttpResponse {
+        let mut response =
+            answer::json(StatusCode::OK, ai_catalog::write(self.maker.agents(), base));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, ai_catalog::MEDIA_TYPE);
+        headers.insert(CACHE_CONTROL, cache_control());
+        readable_by_pages(response)
+    }
+
+    fn agent(&self, name: Option<&str>) -> Option<Arc<ServedAgent>> {
+        let agents = self.maker.agents();
+        name.map_or_else(|| agents.default_agent(), |name| agents.get(name))
+    }
+
     fn serve(
         &self,
-        peer: Peer,
+        base: &BaseUrl,
         agent: Option<&str>,
         headers: &HeaderMap,
         form: Form,
     ) -> HttpResponse {
-        let found = match agent {
-            Some(name) => self.agents.get(name),
-            None => self.agents.default_agent(),
-        };
-        let Some(agent) = found else {
+        let Some(agent) = self.agent(agent) else {
             let text = "there is no agent of this name here; see /a2a/agents";
             return answer::refusal(StatusCode::NOT_FOUND, text);
         };
-        let kept = self.kept(&agent, form, &BaseUrl::of(&self.config, peer.at));
+        let kept = self.kept(&agent, form, base);
         let fresh = header(headers, &IF_NONE_MATCH).is_some_and(|tags| matches(tags, &kept.etag));
         let mut response = if fresh {
             let mut response = Response::new(Body::empty());
@@ -151,12 +159,8 @@ impl Cards {
             *response.body_mut() = Body::whole(kept.body);
             response
         };
-        let cache = HeaderValue::from_str(&format!("public, max-age={MAX_AGE_SECONDS}"));
         let headers = response.headers_mut();
-        headers.insert(
-            CACHE_CONTROL,
-            cache.expect("digits and ASCII make a header value"),
-        );
+        headers.insert(CACHE_CONTROL, cache_control());
         headers.insert(ETAG, kept.etag);
         headers.insert(LAST_MODIFIED, self.since.clone());
         readable_by_pages(response)
@@ -171,12 +175,7 @@ impl Cards {
         if let Some(kept) = self.kept.lock().get(&key) {
             return kept.clone();
         }
-        let card = card::build(agent, &self.agents, &self.config, base);
-        let body = encode(&card, form, &base.legacy_url(&agent.name));
-        let kept = Kept {
-            etag: etag(&body),
-            body: Bytes::from(body),
-        };
+        let kept = self.make(agent, form, base);
         let mut table = self.kept.lock();
         if table.len() >= MAX_KEPT {
             table.clear();
@@ -184,6 +183,32 @@ impl Cards {
         table.insert(key, kept.clone());
         kept
     }
+}
+
+impl Cards {
+    /// The tag is that of the unsigned card: ECDSA signs the same card differently each time.
+    fn make(&self, agent: &Arc<ServedAgent>, form: Form, base: &BaseUrl) -> Kept {
+        let mut card = self.maker.public(agent, base);
+        let legacy_url = base.legacy_url(&agent.name);
+        let mut body = encode(&card, form, &legacy_url);
+        let etag = etag(&body);
+        // Each form is signed as it is served; readers of the old address know no signatures.
+        if form != Form::Legacy {
+            card.signatures = self.maker.signatures(&body);
+            if !card.signatures.is_empty() {
+                body = encode(&card, form, &legacy_url);
+            }
+        }
+        Kept {
+            etag,
+            body: Bytes::from(body),
+        }
+    }
+}
+
+fn cache_control() -> HeaderValue {
+    let text = format!("public, max-age={MAX_AGE_SECONDS}");
+    HeaderValue::from_str(&text).expect("digits and ASCII make a header value")
 }
 
 fn encode(card: &AgentCard, form: Form, legacy_url: &str) -> Vec<u8> {

@@ -37,7 +37,7 @@ pub async fn serve(
     let follows = dialects::follows_task(dialect, method, version.as_deref());
     let payload = call.params.unwrap_or_default().as_bytes();
     let asked = asked(head, agent, agent_is_named, dialect, payload);
-    match run(operations, asked, method, &call).await {
+    match run(operations, head, asked, method, &call).await {
         Ok((reply, activated)) => {
             let (response, dialect) = answer_with(reply, method, call.id, dialect, follows);
             with_service_parameters(response, dialect, &activated)
@@ -52,12 +52,19 @@ pub async fn serve(
 /// The reply, and the extensions in force for it.
 async fn run(
     operations: &Operations,
+    head: &Head<'_>,
     asked: Result<Asked, A2aError>,
     method: Method,
     call: &Call<'_>,
 ) -> Result<(Reply, Vec<String>), A2aError> {
-    let asked = asked?;
-    let request = asked.dialect.read_request(method, call.params)?;
+    let mut asked = asked?;
+    if method == Method::GetExtendedAgentCard {
+        asked.base = Some(head.base(operations.config()));
+    }
+    let message_id = asked.agent.message_id();
+    let request = asked
+        .dialect
+        .read_request_with(method, call.params, message_id.as_deref())?;
     call.refuse_notification()?;
     let activated = operations.activated_extensions(&asked, &request);
     Ok((operations.run(asked, request).await?, activated))

@@ -5,6 +5,7 @@
 //! subscription into frames; `cards` serves what is public; `answer` holds the plain answers.
 //! A binding reads a `Request`, hands it to `Operations::run` and writes the `Reply`, nothing else.
 
+mod ai_catalog;
 pub mod answer;
 pub mod cards;
 pub mod grpc;

@@ -78,7 +78,7 @@ pub async fn serve(
     agent_is_named: bool,
     body: Option<&[u8]>,
 ) -> HttpResponse {
-    let wording = Wording::of(operations, head.headers, target.is_old);
+    let wording = Wording::of(operations, Some(&agent), head.headers, target.is_old);
     let served = run(
         operations,
         head,
@@ -105,7 +105,8 @@ async fn run(
     let version = requested_version(head);
     let policy = negotiation(operations);
     let dialect = dialects::negotiate_rest(target.is_old, version.as_deref(), &policy)?;
-    let asked = asked(
+    let message_id = agent.message_id();
+    let mut asked = asked(
         head,
         agent,
         agent_is_named,
@@ -114,8 +115,17 @@ async fn run(
     )?;
     let input = body.map_or(Input::Query(head.query), Input::Body);
     let tenant = target.tenant.as_deref();
-    let (request, form) =
-        rest::read_request(dialect, target.operation, &target.resource, tenant, input)?;
+    let (request, form) = rest::read_request_with(
+        dialect,
+        target.operation,
+        &target.resource,
+        tenant,
+        input,
+        message_id.as_deref(),
+    )?;
+    if target.operation == Method::GetExtendedAgentCard {
+        asked.base = Some(head.base(operations.config()));
+    }
     let activated = operations.activated_extensions(&asked, &request);
     let response = match operations.run(asked, request).await? {
         Reply::Answer(response) | Reply::AnswerFrom(response, _) => {
@@ -138,12 +148,19 @@ fn result(method: Method, response: &Response, form: Form, media_type: MediaType
 }
 
 impl Wording {
-    /// The wording for a request with these headers.
+    /// The wording for a request with these headers, to `agent` if its path names one.
     #[must_use]
-    pub fn of(operations: &Operations, headers: &HeaderMap, is_old: bool) -> Self {
+    pub fn of(
+        operations: &Operations,
+        agent: Option<&ServedAgent>,
+        headers: &HeaderMap,
+        is_old: bool,
+    ) -> Self {
+        let config = operations.config();
+        let of_gateway = || config.compat.statuses.into();
         Self {
             media_type: MediaType::of_answer(headers),
-            table: operations.config().compat.statuses.into(),
+            table: agent.map_or_else(of_gateway, |agent| agent.statuses(config)),
             is_old,
         }
     }

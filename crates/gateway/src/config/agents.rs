@@ -71,6 +71,10 @@ pub struct AgentConfig {
     /// What the card promises.
     #[serde(default)]
     pub capabilities: CapabilitiesConfig,
+    /// What only callers with a credential see on the card, besides all that everybody sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({ "skills": [{ "id": "merge", "name": "Merge", "description": "Merges what was reviewed", "tags": ["code"] }] }))]
+    pub extended: Option<ExtendedConfig>,
     /// Media types it takes; `*/*` stands for all.
     #[serde(default = "default_input_modes")]
     pub input_modes: Vec<String>,
@@ -112,6 +116,7 @@ impl AgentConfig {
             version: default_version(),
             skills: Vec::new(),
             capabilities: CapabilitiesConfig::default(),
+            extended: None,
             input_modes: default_input_modes(),
             output_modes: default_output_modes(),
             tenant: None,
@@ -268,6 +273,21 @@ pub struct SkillConfig {
     /// Media types it gives, if not the agent's.
     #[serde(default)]
     pub output_modes: Vec<String>,
+}
+
+/// The extended card.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct ExtendedConfig {
+    /// What it does, in place of the public description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Further skills.
+    pub skills: Vec<SkillConfig>,
+    /// Its manual, in place of the public one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub documentation_url: Option<WebUrl>,
 }
 
 /// What a card promises.

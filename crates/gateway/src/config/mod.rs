@@ -7,6 +7,7 @@
 
 mod agents;
 mod allowed_address;
+mod cidr;
 mod compat;
 mod documentation;
 mod duration;
@@ -29,11 +30,12 @@ mod web_url;
 pub use agents::{
     AgentConfig, BackendConfig, CapabilitiesConfig, CommandConfig, CommandProtocol,
     ConformanceConfig, DEFAULT_AGENT_VERSION, DEFAULT_MAX_CONCURRENT_TURNS,
-    DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, MAX_NAME_CHARS,
+    DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, ExtendedConfig, MAX_NAME_CHARS,
     PUSH_NOTIFICATIONS_BY_DEFAULT, ProviderConfig, RESERVED_NAMES, SkillConfig, check_caller_name,
     check_name, check_path_name,
 };
 pub use allowed_address::AllowedAddress;
+pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};
 pub use documentation::{KeyDocumentation, document_keys, json_schema};
 pub use duration::Duration;

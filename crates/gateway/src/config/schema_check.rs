@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::documentation::{non_null, properties, variants};
-use super::{AllowedAddress, ConfigError, Duration, SecretRef, StoreUrl, WebUrl};
+use super::{AllowedAddress, Cidr, ConfigError, Duration, SecretRef, StoreUrl, WebUrl};
 
 /// A name this alike (Jaro-Winkler) is probably the one that was meant.
 const ALIKE: f64 = 0.8;
@@ -322,6 +322,7 @@ fn check_format(format: &str, text: &str) -> Result<(), String> {
     }
     match format {
         "duration-text" => parses::<Duration>(text),
+        "cidr" => parses::<Cidr>(text),
         "web-url" => parses::<WebUrl>(text),
         "allowed-address" => parses::<AllowedAddress>(text),
         "store-url" => parses::<StoreUrl>(text),

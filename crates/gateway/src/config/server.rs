@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Duration, WebUrl};
+use super::{Cidr, Duration, SecretRef, WebUrl};
 
 /// Where the gateway listens unless it is told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8081";
@@ -33,9 +33,21 @@ pub struct ServerConfig {
     #[schemars(schema_with = "listen_schema")]
     pub listen: Vec<SocketAddr>,
     /// The address under which callers reach this gateway, as agent cards give it. Without it
-    /// cards name the address by which the connection came in.
+    /// cards name the address that a trusted proxy gives, else the one by which the connection
+    /// came in.
     #[schemars(example = serde_json::json!("https://agents.example.org"))]
     pub public_url: Option<WebUrl>,
+    /// Private keys that sign the agent cards, by reference; make one with `nuncio card keygen`.
+    /// Several may stand side by side while one replaces another. Signed cards name set addresses
+    /// only, so `public_url` must be set, too.
+    #[schemars(example = serde_json::json!(["file:card-key.jwk"]))]
+    pub card_keys: Vec<SecretRef>,
+    /// Proxies in front of this gateway, as addresses or ranges. What they say in `Forwarded` or
+    /// `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` counts for the addresses on agent cards
+    /// (unless `public_url` is set) and for who a caller is; from anybody else it is ignored. A
+    /// proxy named here must set these headers itself, or take away what callers send.
+    #[schemars(example = serde_json::json!(["10.0.0.0/8", "::1"]))]
+    pub trusted_proxies: Vec<Cidr>,
     /// Host names that callers may put into the `Host` header, besides loopback, the listen
     /// addresses and the host of `public_url`.
     #[schemars(example = serde_json::json!(["agents.example.org"]))]
@@ -79,6 +91,8 @@ impl Default for ServerConfig {
         ServerConfig {
             listen: vec![DEFAULT_LISTEN.parse().expect("the default is an address")],
             public_url: None,
+            card_keys: Vec::new(),
+            trusted_proxies: Vec::new(),
             allowed_hosts: Vec::new(),
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
             max_connections: DEFAULT_MAX_CONNECTIONS,

@@ -43,6 +43,7 @@ impl Config {
         self.check_names(&mut problems);
         self.check_agents(&mut problems);
         self.check_reach(&mut problems);
+        self.check_cards(&mut problems);
         self.check_trust(&mut problems);
         self.check_push(&mut problems);
         self.check_openfang(&mut problems);
@@ -63,6 +64,9 @@ impl Config {
         }
         for (index, key) in self.push.signing_keys.iter_mut().enumerate() {
             secrets.push((format!("push.signing_keys.{index}"), key));
+        }
+        for (index, key) in self.server.card_keys.iter_mut().enumerate() {
+            secrets.push((format!("server.card_keys.{index}"), key));
         }
         secrets
     }
@@ -181,6 +185,39 @@ impl Config {
         {
             let message = "`public_url` must not have a query or a fragment".to_owned();
             problems.error("server.public_url", message);
+        }
+    }
+
+    /// What is signed is set, and what only some may see can be seen by somebody.
+    fn check_cards(&self, problems: &mut Problems) {
+        if !self.server.card_keys.is_empty() && self.server.public_url.is_none() {
+            problems.0.push(Problem {
+                key: "server.card_keys".to_owned(),
+                message: "a signed card names set addresses only, and there is no `public_url`"
+                    .to_owned(),
+                hint: Some("set `[server] public_url`, or take `card_keys` away".to_owned()),
+                severity: Severity::Error,
+            });
+        }
+        for (name, agent) in &self.agents {
+            let Some(extended) = &agent.extended else {
+                continue;
+            };
+            for (index, skill) in extended.skills.iter().enumerate() {
+                let mut before = agent.skills.iter().chain(&extended.skills[..index]);
+                if before.any(|other| other.id == skill.id) {
+                    let key = format!("agents.{name}.extended.skills.{index}");
+                    problems.error(key, format!("the skill `{}` is there twice", skill.id));
+                }
+            }
+            if !self.has_credentials() {
+                problems.warning(
+                    format!("agents.{name}.extended"),
+                    "nobody can see the extended card, because no caller has a credential: set \
+                     `[security] peer_tokens` or `bearer_token`"
+                        .to_owned(),
+                );
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod cancel_task;
 mod extensions;
+mod get_extended_agent_card;
 mod get_task;
 mod list_tasks;
 mod page_token;
@@ -15,11 +16,12 @@ mod subscribe_to_task;
 use nuncio_store::Include;
 use nuncio_wire::bindings::sse::EventId;
 use nuncio_wire::dialects::Dialect;
-use nuncio_wire::{A2aError, ErrorKind, Message, Request, Response};
+use nuncio_wire::{A2aError, Message, Request, Response};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agents::{Agents, ServedAgent};
+use crate::card::{BaseUrl, CardMaker};
 use crate::config::Config;
 use crate::security::Caller;
 use crate::tasks::{Engine, Subscription, store_error};
@@ -30,6 +32,7 @@ pub struct Operations {
     engine: Arc<Engine>,
     agents: Arc<Agents>,
     config: Arc<Config>,
+    cards: Arc<CardMaker>,
     page_tokens: PageTokens,
 }
 
@@ -54,6 +57,8 @@ pub struct Asked {
     pub extensions: Vec<String>,
     /// The task id the caller chose (2025-04 dialect).
     pub alias: Option<String>,
+    /// Where the gateway was called, for cards; `None` where the binding cannot say.
+    pub base: Option<BaseUrl>,
     /// A send is answered within this time, with the task as it is then.
     pub answer_within: Option<Duration>,
 }
@@ -72,6 +77,7 @@ impl Asked {
             last_event_id: None,
             extensions: Vec::new(),
             alias: None,
+            base: None,
             answer_within: None,
         }
     }
@@ -94,11 +100,12 @@ pub enum Reply {
 impl Operations {
     /// The operations of these agents.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, agents: Arc<Agents>, config: Arc<Config>) -> Self {
+    pub fn new(engine: Arc<Engine>, cards: Arc<CardMaker>) -> Self {
         Self {
             engine,
-            agents,
-            config,
+            agents: cards.agents().clone(),
+            config: cards.config().clone(),
+            cards,
             page_tokens: PageTokens::new(),
         }
     }
@@ -126,6 +133,9 @@ impl Operations {
         if let Some(tenant) = request.tenant() {
             asked.agent = self.agent_of_tenant(&asked, tenant)?;
         }
+        if asked.agent.requires_credential() {
+            asked.agent.admit_proven(&asked.caller)?;
+        }
         extensions::require(&asked)?;
         match request {
             Request::SendMessage(request) => self.send_message(asked, request).await,
@@ -148,11 +158,7 @@ impl Operations {
             Request::DeleteTaskPushNotificationConfig(request) => {
                 self.delete_push_config(&asked, request).await
             }
-            // The card says so too: no agent here has an extended card (specification 3.1.11).
-            Request::GetExtendedAgentCard(_) => Err(A2aError::new(
-                ErrorKind::UnsupportedOperation,
-                "This agent has no extended card; its public card says all there is.",
-            )),
+            Request::GetExtendedAgentCard(_) => self.get_extended_agent_card(&asked),
         }
     }
 

@@ -11,7 +11,8 @@ use sha2::{Digest as _, Sha256};
 use std::net::IpAddr;
 use subtle::{Choice, ConstantTimeEq as _};
 
-use super::caller::Caller;
+use super::caller::{Caller, Standing};
+use crate::agents::conformance;
 use crate::config::SecurityConfig;
 
 /// Longest credential that is looked at, 8 KiB: what is longer was never issued.
@@ -22,6 +23,8 @@ const MAX_CREDENTIAL_BYTES: usize = 8 * 1024;
 pub struct Authenticator {
     tokens: Vec<Token>,
     trusted: Vec<String>,
+    /// Whether the tokens of conformance kits are known, too.
+    conformance: bool,
 }
 
 struct Token {
@@ -74,13 +77,28 @@ impl Authenticator {
         Self {
             tokens,
             trusted: config.trusted_peers.clone(),
+            conformance: false,
         }
+    }
+
+    /// Lets callers show the tokens of conformance kits, for a gateway that serves an agent of that
+    /// backend. They open nothing else, and nothing at all where the gateway has tokens of its own.
+    #[must_use]
+    pub fn with_conformance_tokens(mut self, known: bool) -> Self {
+        self.conformance = known && self.tokens.is_empty();
+        self
     }
 
     /// Who sent this head from `address`.
     pub fn caller(&self, headers: &HeaderMap, address: IpAddr) -> Result<Caller, Denied> {
         if self.tokens.is_empty() {
-            return Ok(Caller::address(address));
+            let caller = Caller::address(address);
+            let shown = self.conformance.then(|| presented(headers)).flatten();
+            let suffices = shown.and_then(|token| conformance::token_suffices(&token));
+            return Ok(match suffices {
+                Some(suffices) => caller.standing(Standing::Conformance { suffices }),
+                None => caller,
+            });
         }
         let presented = presented(headers).ok_or_else(|| {
             unauthenticated("This agent needs a credential: send Authorization: Bearer TOKEN.")
@@ -89,7 +107,7 @@ impl Authenticator {
             unauthenticated("The credential is not known to this agent; ask its operator for one.")
         })?;
         let Some(peer) = &token.peer else {
-            return Ok(Caller::address(address));
+            return Ok(Caller::address(address).standing(Standing::Proven));
         };
         if !self.trusted.is_empty() && !self.trusted.contains(peer) {
             let text = format!(

@@ -9,6 +9,22 @@ use std::sync::Arc;
 pub struct Caller {
     /// `operator`, `peer:NAME` or `ip:ADDR`: the owner of what the caller makes.
     pub owner: Arc<str>,
+    /// What stands behind it.
+    pub standing: Standing,
+}
+
+/// What a caller has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// No credential; nobody needs one here.
+    Anonymous,
+    /// A credential that counts.
+    Proven,
+    /// A token that only agents of the conformance backend know, and whether it suffices there.
+    Conformance {
+        /// Whether it opens what needs a credential.
+        suffices: bool,
+    },
 }
 
 /// Owner of what the operator makes.
@@ -20,6 +36,7 @@ impl Caller {
     pub fn operator() -> Self {
         Self {
             owner: OPERATOR.into(),
+            standing: Standing::Proven,
         }
     }
 
@@ -28,15 +45,23 @@ impl Caller {
     pub fn peer(name: &str) -> Self {
         Self {
             owner: format!("peer:{name}").into(),
+            standing: Standing::Proven,
         }
     }
 
-    /// Whoever speaks from this address, with the shared token or on a gateway without tokens.
+    /// Whoever speaks from this address, with nothing shown.
     #[must_use]
     pub fn address(address: IpAddr) -> Self {
         Self {
             owner: format!("ip:{}", address.to_canonical()).into(),
+            standing: Standing::Anonymous,
         }
+    }
+
+    /// The same caller with something shown.
+    #[must_use]
+    pub fn standing(self, standing: Standing) -> Self {
+        Self { standing, ..self }
     }
 
     /// Whether this is the operator.

@@ -10,5 +10,5 @@ pub mod inbound;
 pub mod outbound;
 
 pub use authenticate::{Authenticator, Denied};
-pub use caller::Caller;
+pub use caller::{Caller, Standing};
 pub use host_check::HostCheck;

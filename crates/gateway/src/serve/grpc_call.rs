@@ -10,14 +10,13 @@ use nuncio_wire::{A2aError, Dialect, ErrorKind, Method, StatusTable};
 
 use super::HttpResponse;
 use super::read_body::{self, BodyRefused};
-use super::service::{Head, Peer, Service, explain};
+use super::service::{Head, Service, explain};
 use crate::bindings::{answer, grpc};
 
 impl Service {
     /// One operation over gRPC.
     pub(super) async fn serve_call(
         &self,
-        peer: Peer,
         head: &Head<'_>,
         operation: (Package, Method),
         body: Incoming,
@@ -25,7 +24,6 @@ impl Service {
         let desk = grpc::Desk {
             operations: &self.operations,
             cards: &self.cards,
-            peer,
         };
         match self.read_message(body).await {
             Ok(body) => grpc::serve(desk, head, operation, &body).await,

@@ -8,6 +8,7 @@ mod body;
 mod connection;
 pub mod control;
 mod cross_origin;
+mod forwarded;
 mod grpc_call;
 mod head;
 mod limits;

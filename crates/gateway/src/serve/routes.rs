@@ -32,6 +32,8 @@ pub(super) enum Route<'a> {
     LegacyCancel(Cow<'a, str>),
     /// `GET /a2a/agents`.
     AgentList,
+    /// `GET /.well-known/ai-catalog.json`.
+    Catalog,
     /// `GET /health`.
     Health,
     /// `GET /ready`.
@@ -129,6 +131,7 @@ fn find<'a>(segments: &[&'a str]) -> (Route<'a>, &'static str) {
         [""] => (Route::JsonRpc(None), POSTS),
         [".well-known", "agent-card.json"] => (Route::Card(None), READS),
         [".well-known", "agent.json"] => (Route::LegacyCard(None), READS),
+        [".well-known", "ai-catalog.json"] => (Route::Catalog, READS),
         ["health"] => (Route::Health, READS),
         ["ready"] => (Route::Ready, READS),
         ["a2a"] | ["a2a", ""] => (Route::Legacy(None), POSTS),

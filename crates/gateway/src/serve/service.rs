@@ -13,12 +13,13 @@ use std::sync::Arc;
 use super::read_body::{self, BodyRefused};
 use super::routes::{Route, route};
 use super::socket_guard::Patience;
-use super::{HttpResponse, cross_origin, grpc_call, head};
+use super::{HttpResponse, cross_origin, forwarded, grpc_call, head};
 use crate::agents::ServedAgent;
 use crate::bindings::media_type::MediaType;
 use crate::bindings::rest::BodyRule;
 use crate::bindings::{answer, cards::Cards, grpc, jsonrpc, openfang, rest};
-use crate::config::ServerConfig;
+use crate::card::BaseUrl;
+use crate::config::{Config, ServerConfig};
 use crate::operations::Operations;
 use crate::security::{Authenticator, Caller, Denied, HostCheck};
 
@@ -47,13 +48,28 @@ pub struct Head<'a> {
     pub query: Option<&'a str>,
     /// Who sent it, as authenticated.
     pub caller: Caller,
+    /// Both ends of its connection.
+    pub peer: Peer,
+}
+
+impl Head<'_> {
+    /// Where the gateway was called, as cards give it.
+    #[must_use]
+    pub fn base(&self, config: &Config) -> BaseUrl {
+        forwarded::base_url(config, self.peer, self.headers)
+    }
 }
 
 impl Service {
     /// A service over these operations, answering to these hosts.
     #[must_use]
     pub fn new(operations: Arc<Operations>, cards: Arc<Cards>, hosts: HostCheck) -> Arc<Self> {
-        let authenticator = Authenticator::new(&operations.config().security);
+        let is_tested = operations
+            .agents()
+            .iter()
+            .any(|agent| agent.conformance.is_some());
+        let authenticator =
+            Authenticator::new(&operations.config().security).with_conformance_tokens(is_tested);
         Arc::new(Self {
             operations,
             cards,
@@ -76,7 +92,6 @@ impl Service {
 
     /// Answers one request; never fails.
     pub async fn serve(&self, peer: Peer, request: Request<Incoming>) -> HttpResponse {
-        let address = peer.from.ip();
         let (parts, body) = request.into_parts();
         let route = route_of(&parts);
         if let Err((status, text)) = head::check(&parts, &self.hosts) {
@@ -90,6 +105,7 @@ impl Service {
                 .speech(&route, &parts.headers)
                 .refuse(&error, Some(status));
         }
+        let address = forwarded::caller_address(self.operations.config(), peer, &parts.headers);
         let origin = parts.headers.get(ORIGIN).cloned();
         let response = self
             .route(peer, &parts, route, body, |headers| {
@@ -120,16 +136,18 @@ impl Service {
         identify: impl FnOnce(&HeaderMap) -> Result<Caller, Denied>,
     ) -> HttpResponse {
         let head_only = parts.method == Method::HEAD;
+        let base = || forwarded::base_url(self.operations.config(), peer, &parts.headers);
         let response = match route {
             Route::NotFound | Route::NotAllowed(_) => self.nothing(&route, parts),
             Route::Health => answer::text_json(r#"{"status":"ok"}"#),
             Route::Ready => answer::text_json(r#"{"status":"ready"}"#),
-            Route::Card(agent) => self.cards.card(peer, agent.as_deref(), &parts.headers),
+            Route::Card(agent) => self.cards.card(&base(), agent.as_deref(), &parts.headers),
             Route::LegacyCard(agent) => {
                 self.cards
-                    .legacy_card(peer, agent.as_deref(), &parts.headers)
+                    .legacy_card(&base(), agent.as_deref(), &parts.headers)
             }
-            Route::AgentList => self.cards.agent_list(peer),
+            Route::AgentList => self.cards.agent_list(&base()),
+            Route::Catalog => self.cards.catalog(&base()),
             Route::Grpc(_) if !grpc_call::is_grpc(parts) => grpc_call::not_grpc(),
             Route::Grpc(target) if target.is_public() => self.serve_public_call(target, body).await,
             route => match identify(&parts.headers) {
@@ -175,9 +193,10 @@ impl Service {
             headers: &parts.headers,
             query: parts.uri.query(),
             caller,
+            peer,
         };
         if let Route::Grpc(grpc::Target::Operation(package, method)) = route {
-            return self.serve_call(peer, &head, (package, method), body).await;
+            return self.serve_call(&head, (package, method), body).await;
         }
         let speech = self.speech(&route, &parts.headers);
         let rule = match &route {
@@ -198,11 +217,7 @@ impl Service {
                 None => no_agent(),
             },
             Route::Rest(agent, target) => {
-                let found = match (&agent, &target.tenant) {
-                    (None, Some(tenant)) => self.operations.agents().by_tenant(tenant),
-                    (agent, _) => self.agent(agent.as_deref()),
-                };
-                let Some(found) = found else {
+                let Some(found) = self.rest_agent(agent.as_deref(), &target) else {
                     let text = "There is no agent at this path; see /a2a/agents.";
                     return speech.refuse(&A2aError::new(ErrorKind::MethodNotFound, text), None);
                 };
@@ -226,6 +241,18 @@ impl Service {
         name.map_or_else(|| agents.default_agent(), |name| agents.get(name))
     }
 
+    /// The agent of an HTTP+JSON path, which may be named by its tenant.
+    fn rest_agent(
+        &self,
+        name: Option<&str>,
+        target: &rest::Target<'_>,
+    ) -> Option<Arc<ServedAgent>> {
+        match (name, &target.tenant) {
+            (None, Some(tenant)) => self.operations.agents().by_tenant(tenant),
+            (name, _) => self.agent(name),
+        }
+    }
+
     /// In which shape the callers of a route expect a refusal.
     fn speech(&self, route: &Route<'_>, headers: &HeaderMap) -> Speech {
         let is_old = match route {
@@ -238,7 +265,12 @@ impl Service {
             Route::NotFound | Route::NotAllowed(_) => false,
             _ => return Speech::Plain,
         };
-        Speech::Rest(rest::Wording::of(&self.operations, headers, is_old))
+        let agent = match route {
+            Route::Rest(agent, target) => self.rest_agent(agent.as_deref(), target),
+            _ => None,
+        };
+        let agent = agent.as_deref();
+        Speech::Rest(rest::Wording::of(&self.operations, agent, headers, is_old))
     }
 
     async fn read_body(

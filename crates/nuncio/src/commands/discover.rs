@@ -9,7 +9,7 @@ use crate::agent::{Found, find_card};
 use crate::client_settings::{AgentOptions, OutputOptions, agent_settings};
 use crate::commands::session::Session;
 use crate::exit_code::ExitCode;
-use crate::output::{CliError, Fields, card_text, write_stderr, write_stdout};
+use crate::output::{CliError, Fields, SignatureState, card_text, write_stderr, write_stdout};
 
 /// Find an agent's card, wherever it may lie, and summarise it.
 #[derive(Debug, Args)]
@@ -58,22 +58,23 @@ async fn look(session: &Session, mut args: DiscoverArgs) -> Result<(), CliError>
         tell(&found.discovered.attempts);
     }
     let card = &found.discovered.card;
+    let signature = SignatureState::of(&found.discovered)?;
     session
         .output
-        .result(card, || text(&found, session.output.verbose));
+        .result(card, || text(&found, &signature, session.output.verbose));
     match &args.register {
         Some(name) => register(name, &found, args.replace, session),
         None => Ok(()),
     }
 }
 
-fn text(found: &Found, verbose: bool) -> String {
+fn text(found: &Found, signature: &SignatureState, verbose: bool) -> String {
     let mut fields = Fields::default();
     match &found.discovered.source {
         CardSource::Url(url) => fields.field("Card", url.as_str()),
         CardSource::File(path) => fields.field("Card", &path.display().to_string()),
     };
-    fields.finish() + &card_text(&found.discovered.card, verbose)
+    fields.finish() + &card_text(&found.discovered.card, signature, verbose)
 }
 
 fn register(name: &str, found: &Found, replace: bool, session: &Session) -> Result<(), CliError> {

@@ -1,11 +1,42 @@
 //! An agent card as labelled text: who it is, what it can, where it is, what it wants to know.
 
+use nuncio_client::Discovered;
+use nuncio_wire::card_signature::{Unverified, Verified};
 use nuncio_wire::{AgentCard, AgentSkill, SecurityScheme};
 
+use crate::output::CliError;
 use crate::output::fields::Fields;
+use crate::trusted_keys;
+
+/// What a card's signatures are worth here (a2a-cli specification 10.1). Only a good signature of a
+/// trusted key makes a card verified; having none is no failure.
+pub(crate) struct SignatureState(Result<Verified, Unverified>);
+
+impl SignatureState {
+    /// Checks a card against the trusted keys of its origin.
+    ///
+    /// # Errors
+    ///
+    /// When the store of trusted keys is there but cannot be read.
+    pub(crate) fn of(card: &Discovered) -> Result<Self, CliError> {
+        trusted_keys::check(card).map(Self).map_err(CliError::usage)
+    }
+
+    fn write(&self, fields: &mut Fields, verbose: bool) {
+        let (word, detail) = match &self.0 {
+            Ok(verified) => ("verified", format!("key {}", verified.kid)),
+            Err(Unverified::Absent) => ("absent", String::new()),
+            Err(why) => ("unverifiable", why.to_string()),
+        };
+        fields.field("Signature", word);
+        if verbose && !detail.is_empty() {
+            fields.field("Signature Detail", &detail);
+        }
+    }
+}
 
 /// The card for people; `verbose` adds examples and media types.
-pub(crate) fn card_text(card: &AgentCard, verbose: bool) -> String {
+pub(crate) fn card_text(card: &AgentCard, signature: &SignatureState, verbose: bool) -> String {
     let mut fields = Fields::default();
     fields.field("Name", &card.name);
     fields.field("Description", &card.description);
@@ -62,12 +93,7 @@ pub(crate) fn card_text(card: &AgentCard, verbose: bool) -> String {
     for skill in &card.skills {
         skill_fields(&mut fields, skill, verbose);
     }
-    if !card.signatures.is_empty() {
-        fields.field(
-            "Signatures",
-            &format!("{} (not verified)", card.signatures.len()),
-        );
-    }
+    signature.write(&mut fields, verbose);
     fields.finish()
 }
 

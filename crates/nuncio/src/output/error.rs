@@ -72,6 +72,11 @@ impl CliError {
         Self::new("A2ACLI_ERR_CARD_INVALID", ExitCode::Failure, message)
     }
 
+    /// No trusted key signed the card.
+    pub(crate) fn card_unverified(message: impl Into<String>) -> Self {
+        Self::new("A2ACLI_ERR_CARD_UNVERIFIED", ExitCode::Failure, message)
+    }
+
     /// The agent requires a credential and none was given.
     pub(crate) fn credentials_missing(message: impl Into<String>) -> Self {
         Self::new(

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::exit_code::ExitCode;
 
-pub(crate) use card_text::card_text;
+pub(crate) use card_text::{SignatureState, card_text};
 pub(crate) use error::CliError;
 pub(crate) use fields::Fields;
 pub(crate) use task_text::{TaskPrinter, history, message_text, task_line, task_text};

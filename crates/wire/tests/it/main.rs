@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may stop at the first surprise, its helpers too
 
+mod card_signatures;
 mod cards;
 mod envelope;
 mod errors;

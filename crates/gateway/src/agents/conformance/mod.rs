@@ -10,7 +10,7 @@ mod tck;
 #[cfg(test)]
 mod tests;
 
-pub use profile::{INPUT_MODES, Profile, ProfileSwitches};
+pub use profile::{INPUT_MODES, Profile, ProfileSwitches, token_suffices};
 
 use async_trait::async_trait;
 use nuncio_wire::dialects::Dialect;

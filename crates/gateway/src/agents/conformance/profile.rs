@@ -49,6 +49,16 @@ pub struct ProfileSwitches {
 /// Media types the agent's card names where a profile refuses all others.
 pub const INPUT_MODES: [&str; 2] = ["text/plain", "application/json"];
 
+/// Whether this token opens what needs one; `None` if it is none of the kits' tokens.
+#[must_use]
+pub fn token_suffices(token: &[u8]) -> Option<bool> {
+    match token {
+        b"itk-valid-token" => Some(true),
+        b"itk-insufficient-token" => Some(false),
+        _ => None,
+    }
+}
+
 impl Profile {
     /// Every profile, in the order of their names in the documentation.
     pub const ALL: [Self; 6] = [

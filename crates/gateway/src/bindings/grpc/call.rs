@@ -14,9 +14,10 @@ use crate::bindings::cards::Cards;
 use crate::bindings::request_head::{
     asked, negotiation, requested_version, with_service_parameters,
 };
+use crate::card::BaseUrl;
 use crate::operations::{Operations, Reply};
 use crate::serve::HttpResponse;
-use crate::serve::service::{Head, Peer};
+use crate::serve::service::Head;
 
 /// What a call is served with.
 #[derive(Clone, Copy)]
@@ -25,8 +26,6 @@ pub struct Desk<'a> {
     pub operations: &'a Operations,
     /// The public cards.
     pub cards: &'a Cards,
-    /// The connection it came over.
-    pub peer: Peer,
 }
 
 /// Answers one call; `body` is the whole of it. Without a tenant it is the default agent's.
@@ -36,7 +35,12 @@ pub async fn serve(
     (package, method): (Package, Method),
     body: &[u8],
 ) -> HttpResponse {
-    let table = desk.operations.config().compat.statuses.into();
+    let config = desk.operations.config();
+    let agent = desk.operations.agents().default_agent();
+    let table = agent.map_or_else(
+        || config.compat.statuses.into(),
+        |agent| agent.statuses(config),
+    );
     match run(desk, head, package, method, body, table).await {
         Ok(response) => response,
         Err(status) => with_service_parameters(outcome::refused(&status), package.dialect(), &[]),
@@ -64,10 +68,12 @@ async fn run(
         refuse(A2aError::new(ErrorKind::MethodNotFound, text))
     })?;
     let payload = payload(&request);
-    let asked = asked(head, agent.clone(), false, dialect, &payload).map_err(refuse)?;
+    let mut asked = asked(head, agent.clone(), false, dialect, &payload).map_err(refuse)?;
+    let base = (method == Method::GetExtendedAgentCard).then(|| head.base(operations.config()));
+    asked.base.clone_from(&base);
     let activated = operations.activated_extensions(&asked, &request);
     let reply = deadline.wait(operations.run(asked, request)).await?;
-    let reply = reply.or_else(|error| public_card(desk, package, method, &agent, error));
+    let reply = reply.or_else(|error| public_card(desk, package, base, &agent, error));
     let response = match reply.map_err(refuse)? {
         Reply::Answer(response) | Reply::AnswerFrom(response, _) => {
             outcome::message(&package.write_response(response).map_err(refuse)?)
@@ -100,7 +106,7 @@ fn payload(request: &Request) -> Vec<u8> {
 fn public_card(
     desk: Desk<'_>,
     package: Package,
-    method: Method,
+    asked_at: Option<BaseUrl>,
     agent: &Arc<ServedAgent>,
     error: A2aError,
 ) -> Result<Reply, A2aError> {
@@ -108,8 +114,8 @@ fn public_card(
         error.kind,
         ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured
     );
-    if package == Package::V0_3 && method == Method::GetExtendedAgentCard && no_other {
-        let card = desk.cards.of_agent(desk.peer, agent);
+    if let Some(base) = asked_at.filter(|_| package == Package::V0_3 && no_other) {
+        let card = desk.cards.of_agent(&base, agent);
         return Ok(Reply::Answer(Response::AgentCard(Box::new(card))));
     }
     Err(error)

@@ -6,6 +6,7 @@
 
 mod agents;
 mod caller;
+mod card_signatures;
 mod clients;
 mod conversation;
 mod dealings;

@@ -15,4 +15,4 @@ pub use answer::{read_event, read_response};
 pub use error::{ErrorShape, read_error, write_error};
 pub use form::Form;
 pub use path::{Resource, Verb};
-pub use request::{Input, Outgoing, read_request, write_request};
+pub use request::{Input, Outgoing, read_request, read_request_with, write_request};

@@ -34,6 +34,18 @@ pub fn read_request(
     tenant: Option<&str>,
     input: Input<'_>,
 ) -> Result<(Request, Form), A2aError> {
+    read_request_with(dialect, method, resource, tenant, input, None)
+}
+
+/// The same, but a sent message without a `messageId` gets this one.
+pub fn read_request_with(
+    dialect: Dialect,
+    method: Method,
+    resource: &Resource<'_>,
+    tenant: Option<&str>,
+    input: Input<'_>,
+    message_id: Option<&str>,
+) -> Result<(Request, Form), A2aError> {
     let mut form = Form::of(dialect);
     let params = match input {
         Input::Query(query) => query.map(query::read).transpose()?.map(Cow::Owned),
@@ -58,6 +70,11 @@ pub fn read_request(
     path.fill(&mut request, resource, tenant);
     if !violations.is_empty() {
         return Err(A2aError::invalid_params(violations));
+    }
+    if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = &mut request
+        && let Some(id) = message_id.filter(|_| send.message.message_id.is_empty())
+    {
+        send.message.message_id = id.to_owned();
     }
     dialect.validate(&request)?;
     Ok((request, form))

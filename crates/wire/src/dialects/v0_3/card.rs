@@ -1,7 +1,7 @@
 //! The agent card as 0.3 has it, alone or merged into one of 1.0.
 //!
-//! What 0.3 has no member for (device codes, PKCE, tenants) is left out, and so are signatures:
-//! they cover another shape.
+//! What 0.3 has no member for (device codes, PKCE, tenants) is left out. So are signatures from the
+//! card of 0.3 alone: they cover another shape.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,7 +43,8 @@ pub fn write_card(card: &AgentCard) -> Option<Vec<u8>> {
 
 /// One card for readers of 1.0 and of 0.3: that of 1.0 with the members of 0.3 added, its security
 /// schemes in both shapes. `None` if no interface of the card speaks 0.3. Strict readers of 1.0
-/// refuse it, so it must not be the default.
+/// refuse it, so it must not be the default. Signatures are copied; they hold only if they were made
+/// over what this writes without them.
 #[must_use]
 pub fn write_merged_card(card: &AgentCard) -> Option<Vec<u8>> {
     #[derive(Serialize)]
@@ -78,7 +79,6 @@ pub fn write_merged_card(card: &AgentCard) -> Option<Vec<u8>> {
     };
     let new = AgentCard {
         security_schemes: BTreeMap::new(),
-        signatures: Vec::new(),
         ..card.clone()
     };
     let mut json = serde_json::to_vec(&new).expect("a card is always JSON");

@@ -1,20 +1,13 @@
 //! `card get`: an agent's card as it is read here, for people or as the protocol's object.
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use nuncio_wire::AgentCard;
 
 use crate::agent::find_card;
 use crate::client_settings::{AgentOptions, OutputOptions, agent_settings};
 use crate::commands::session::Session;
 use crate::exit_code::ExitCode;
-use crate::output::{CliError, card_text, write_stderr};
-
-/// Agent cards.
-#[derive(Debug, Subcommand)]
-pub(crate) enum CardCommand {
-    /// Fetch an agent's card and show it.
-    Get(Box<GetArgs>),
-}
+use crate::output::{CliError, SignatureState, card_text, write_stderr};
 
 /// Fetch an agent's card and show it.
 #[derive(Debug, Args)]
@@ -32,13 +25,12 @@ pub(crate) struct GetArgs {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: CardCommand) -> ExitCode {
-    let CardCommand::Get(args) = command;
+pub(super) async fn run(args: GetArgs) -> ExitCode {
     let session = match Session::begin(&args.output) {
         Ok(session) => session,
         Err(code) => return code,
     };
-    let result = get(&session, *args).await;
+    let result = get(&session, args).await;
     session.end(result)
 }
 
@@ -71,7 +63,10 @@ async fn get(session: &Session, mut args: GetArgs) -> Result<(), CliError> {
         let text = format!("the card of '{}' lacks {}", card.name, lacking.join(", "));
         return Err(CliError::card_invalid(text));
     }
-    session.output.result(card, || card_text(card, verbose));
+    let signature = SignatureState::of(&found.discovered)?;
+    session
+        .output
+        .result(card, || card_text(card, &signature, verbose));
     Ok(())
 }
 
