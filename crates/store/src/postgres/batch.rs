@@ -74,6 +74,11 @@ impl Batches {
 
     /// Runs a batch, first what needs no sync, so that it is not held back by one.
     pub(super) async fn run(&mut self, mut batch: Vec<Job>, queue: &mut Queue) {
+        let full = self.unsynced_bytes > MAX_UNSYNCED_BYTES;
+        let is_quiet = |job: &Job| job.work.needs_no_sync_of_its_own();
+        if batch.iter().all(is_quiet) {
+            return self.commit(batch, full, queue).await;
+        }
         // A job stays behind an earlier one for the same task.
         let mut behind: HashSet<String> = HashSet::new();
         let early: Vec<Job> = if batch.iter().any(|job| job.work.needs_no_sync()) {
@@ -90,7 +95,6 @@ impl Batches {
         } else {
             Vec::new()
         };
-        let full = self.unsynced_bytes > MAX_UNSYNCED_BYTES;
         self.commit(early, full, queue).await;
         self.commit(batch, true, queue).await;
     }

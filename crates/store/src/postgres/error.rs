@@ -9,13 +9,17 @@ use crate::StoreError;
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         let text = told(&error);
-        match error.code().map(|code| &code.code()[..2]) {
-            // Data that does not fit, broken constraints, damaged pages.
-            Some("22" | "23" | "XX") => Self::Damaged(text),
-            Some(_) => Self::Unavailable(text),
+        let code = error.code().map(SqlState::code);
+        let damaged = match code {
+            // Values that do not fit, constraints that broke, pages and indexes that are damaged.
+            Some(code) => matches!(&code[..2], "22" | "23") || matches!(code, "XX001" | "XX002"),
             // A row that is not as this program writes it.
-            None if is_foreign_row(&error) => Self::Damaged(text),
-            None => Self::Unavailable(text),
+            None => is_foreign_row(&error),
+        };
+        if damaged {
+            Self::Damaged(text)
+        } else {
+            Self::Unavailable(text)
         }
     }
 }

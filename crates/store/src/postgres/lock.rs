@@ -11,7 +11,7 @@ use super::address::Address;
 use super::error::told;
 use super::link::Link;
 use super::schema::refuse;
-use super::{events, retention, tasks};
+use super::{events, push, retention, tasks};
 use crate::StoreError;
 
 /// Advisory locks are named by two numbers: "nunc" for ours, and which.
@@ -88,6 +88,9 @@ impl Held {
             events::APPEND,
             retention::RETIRE,
             retention::DISCARD,
+            push::PUT,
+            push::DELETE,
+            push::ADVANCE,
         ] {
             self.link.prepare(sql).await?;
         }

@@ -12,6 +12,7 @@ mod events;
 mod link;
 mod list;
 mod lock;
+mod push;
 mod readers;
 mod retention;
 mod schema;
@@ -22,10 +23,11 @@ mod writer;
 
 use async_trait::async_trait;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::{
-    Append, Created, Include, ListQuery, NewTask, Page, Store, StoreError, StoredEvent, TaskRecord,
-    Visibility,
+    Append, Created, Include, ListQuery, NewPushConfig, NewTask, Page, PushAdvance, PushConfig,
+    Store, StoreError, StoredEvent, TaskRecord, Visibility,
 };
 use address::Address;
 use lock::Held;
@@ -46,6 +48,15 @@ pub struct PostgresOptions {
     pub retention_days: u32,
     /// Connections that read; one more writes. Default 4.
     pub readers: usize,
+}
+
+impl PostgresOptions {
+    /// Whether the URL can be one of a database, without asking for it.
+    ///
+    /// Errors: [`StoreError::Open`] with what to write instead; the URL is not repeated.
+    pub fn check(&self) -> Result<(), StoreError> {
+        Address::of(self).map(drop)
+    }
 }
 
 impl Default for PostgresOptions {
@@ -172,6 +183,45 @@ impl Store for PostgresStore {
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError> {
         self.readers
             .read(|link| async move { tasks::read_unfinished(&link).await })
+            .await
+    }
+
+    async fn put_push_config(
+        &self,
+        task: &str,
+        config: NewPushConfig,
+    ) -> Result<PushConfig, StoreError> {
+        let task = task.to_owned();
+        match self.writer.ask(Work::PutPush { task, config }).await? {
+            Outcome::Push(config) => Ok(*config),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    async fn push_configs(&self, task: &str) -> Result<Vec<PushConfig>, StoreError> {
+        self.readers
+            .read(|link| async move { push::read(&link, task).await })
+            .await
+    }
+
+    async fn delete_push_config(&self, task: &str, id: &str) -> Result<bool, StoreError> {
+        let (task, id) = (task.to_owned(), id.to_owned());
+        match self.writer.ask(Work::DeletePush { task, id }).await? {
+            Outcome::Changed(deleted) => Ok(deleted),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    async fn advance_push(&self, step: PushAdvance) -> Result<bool, StoreError> {
+        match self.writer.ask(Work::AdvancePush(step)).await? {
+            Outcome::Changed(moved) => Ok(moved),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    async fn pushing_tasks(&self) -> Result<Vec<Arc<str>>, StoreError> {
+        self.readers
+            .read(|link| async move { push::tasks(&link).await })
             .await
     }
 

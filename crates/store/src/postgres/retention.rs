@@ -11,22 +11,35 @@ use crate::clock::now_millis;
 const BATCH: i64 = 128;
 const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
 
-const SURPLUS: &str = "SELECT greatest(count(*) - $1, 0) FROM tasks WHERE open_send IS NULL";
+/// How many finished tasks there are beyond `$1`, without those that wait for a receiver.
+const SURPLUS: &str = "\
+    SELECT greatest(count(*) - $1 - ( \
+        SELECT count(DISTINCT p.task) FROM push_configs p JOIN tasks t ON t.row = p.task \
+        WHERE NOT p.done AND t.open_send IS NULL AND p.cursor_version < t.version \
+    ), 0) FROM tasks WHERE open_send IS NULL";
 
 /// Deletes tasks from before `$1`, at most `$3`, or the oldest `$2`: both are taken from the oldest
-/// on, so one is a part of the other. And keys that have expired at `$4`.
+/// on, so one is a part of the other. Tasks with a receiver that has yet to get an event stay. And
+/// keys that have expired at `$4`.
 pub(super) const RETIRE: &str = "\
     WITH oldest AS ( \
         (SELECT row FROM tasks WHERE open_send IS NULL AND status_millis < $1 \
+            AND NOT EXISTS (SELECT FROM push_configs p \
+                WHERE p.task = tasks.row AND NOT p.off AND p.cursor_version < tasks.version) \
             ORDER BY status_millis, row LIMIT $3) \
         UNION \
-        (SELECT row FROM tasks WHERE open_send IS NULL ORDER BY status_millis, row LIMIT $2) \
+        (SELECT row FROM tasks WHERE open_send IS NULL \
+            AND NOT EXISTS (SELECT FROM push_configs p \
+                WHERE p.task = tasks.row AND NOT p.off AND p.cursor_version < tasks.version) \
+            ORDER BY status_millis, row LIMIT $2) \
     ), gone AS ( \
         DELETE FROM tasks WHERE row IN (SELECT row FROM oldest) RETURNING row \
     ), untold AS ( \
         DELETE FROM messages WHERE task IN (SELECT row FROM gone) \
     ), unlogged AS ( \
         DELETE FROM events WHERE task IN (SELECT row FROM gone) \
+    ), unpushed AS ( \
+        DELETE FROM push_configs WHERE task IN (SELECT row FROM gone) \
     ), expired AS ( \
         DELETE FROM idempotency WHERE key_hash IN (SELECT key_hash FROM idempotency \
             WHERE expires_millis <= $4 ORDER BY expires_millis LIMIT $3) RETURNING 1 \
@@ -40,10 +53,12 @@ pub(super) const DISCARD: &str = "\
         DELETE FROM messages WHERE task IN (SELECT row FROM gone) \
     ), unlogged AS ( \
         DELETE FROM events WHERE task IN (SELECT row FROM gone) \
+    ), unpushed AS ( \
+        DELETE FROM push_configs WHERE task IN (SELECT row FROM gone) \
     ) \
     DELETE FROM idempotency WHERE task_id = $1";
 
-/// How many finished tasks there are beyond `keep`.
+/// How many finished tasks may go beyond `keep`.
 pub(super) async fn surplus(link: &Link, keep: i64) -> Result<i64, StoreError> {
     Ok(link.query_one(SURPLUS, &[&keep]).await?.try_get(0)?)
 }

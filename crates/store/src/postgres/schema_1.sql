@@ -78,6 +78,30 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_by_task ON idempotency (task_id);
 CREATE INDEX idempotency_by_expiry ON idempotency (expires_millis);
 
+-- Where a task's events are pushed to, and how far each place has them. A task has few, so ids,
+-- whose length strangers choose, are not indexed.
+CREATE TABLE push_configs (
+    row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    task bigint NOT NULL,
+    revision bigint NOT NULL DEFAULT 1,
+    cursor_version bigint NOT NULL,
+    attempts bigint NOT NULL DEFAULT 0,
+    next_try_millis bigint NOT NULL DEFAULT 0,
+    failing_since_millis bigint,
+    -- Switched off: gets nothing more.
+    off boolean NOT NULL DEFAULT false,
+    -- Has had the last event of its task, or is off: no longer counts for its owner.
+    done boolean NOT NULL DEFAULT false,
+    id text COLLATE "C" NOT NULL,
+    owner text COLLATE "C" NOT NULL,
+    dialect text COLLATE "C" NOT NULL,
+    config bytea NOT NULL,
+    -- Of one that came with its task: the status that the task was made with.
+    first_status bytea
+);
+CREATE INDEX push_configs_by_task ON push_configs (task);
+CREATE INDEX push_configs_open ON push_configs (owner) WHERE NOT done;
+
 -- One row. `clean` is false while a gateway uses the database.
 CREATE TABLE meta (
     epoch bigint NOT NULL,

@@ -8,7 +8,11 @@ use tokio_postgres::{Error, Row};
 use super::link::Link;
 use super::text::Text;
 use crate::clock::now_millis;
-use crate::{Created, Include, NewTask, Segment, StoreError, TaskRecord, Visibility};
+use crate::push::check_counts;
+use crate::{
+    Created, Include, MAX_PUSH_CONFIGS_PER_OWNER, NewTask, Segment, StoreError, TaskRecord,
+    Visibility,
+};
 
 /// Makes a task unless one that runs was made by the same send (1 and 2 are SUBMITTED and WORKING).
 /// Only this connection writes, so nobody can make it between the look and the insertion.
@@ -20,32 +24,44 @@ pub(super) const CREATE: &str = "\
             open_send, status, metadata, version, lease_epoch, messages, artifacts) \
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $13 THEN NULL ELSE $9::bytea END, $10, $11, \
             1, 0, 1, 0 \
-        WHERE NOT EXISTS (SELECT FROM running) ON CONFLICT (id) DO NOTHING RETURNING row \
+        WHERE NOT EXISTS (SELECT FROM running) AND ($14::text IS NULL OR (SELECT count(*) FROM push_configs \
+            WHERE owner = $3 AND NOT done) < $17) \
+        ON CONFLICT (id) DO NOTHING RETURNING row \
     ), told AS ( \
         INSERT INTO messages (task, number, payload) SELECT row, 1, $12 FROM made \
+    ), pushed AS ( \
+        INSERT INTO push_configs (task, id, owner, dialect, cursor_version, config, first_status) \
+        SELECT row, $14, $3, $15, 0, $16, $10 FROM made WHERE $14 IS NOT NULL \
     ) \
-    SELECT (SELECT id FROM running), EXISTS (SELECT FROM made)";
+    SELECT (SELECT id FROM running), EXISTS (SELECT FROM made), \
+        EXISTS (SELECT FROM tasks WHERE id = $1)";
 
 /// The same for a send with a key, which names the first task whatever its state. A key that
 /// expired is written over.
 pub(super) const CREATE_WITH_KEY: &str = "\
     WITH used AS ( \
-        SELECT task_id, payload_hash FROM idempotency WHERE key_hash = $14 AND expires_millis > $17 \
+        SELECT task_id, payload_hash FROM idempotency WHERE key_hash = $18 AND expires_millis > $21 \
     ), made AS ( \
         INSERT INTO tasks (id, agent, owner, context_id, dialect, alias, state, status_millis, \
             open_send, status, metadata, version, lease_epoch, messages, artifacts) \
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $13 THEN NULL ELSE $9::bytea END, $10, $11, \
             1, 0, 1, 0 \
-        WHERE NOT EXISTS (SELECT FROM used) ON CONFLICT (id) DO NOTHING RETURNING row \
+        WHERE NOT EXISTS (SELECT FROM used) AND ($14::text IS NULL OR (SELECT count(*) FROM push_configs \
+            WHERE owner = $3 AND NOT done) < $17) \
+        ON CONFLICT (id) DO NOTHING RETURNING row \
     ), told AS ( \
         INSERT INTO messages (task, number, payload) SELECT row, 1, $12 FROM made \
+    ), pushed AS ( \
+        INSERT INTO push_configs (task, id, owner, dialect, cursor_version, config, first_status) \
+        SELECT row, $14, $3, $15, 0, $16, $10 FROM made WHERE $14 IS NOT NULL \
     ), kept AS ( \
         INSERT INTO idempotency (key_hash, task_id, payload_hash, expires_millis) \
-        SELECT $14, $1, $15, $16 FROM made \
+        SELECT $18, $1, $19, $20 FROM made \
         ON CONFLICT (key_hash) DO UPDATE SET task_id = excluded.task_id, \
             payload_hash = excluded.payload_hash, expires_millis = excluded.expires_millis \
     ) \
-    SELECT (SELECT task_id FROM used), EXISTS (SELECT FROM made), (SELECT payload_hash FROM used)";
+    SELECT (SELECT task_id FROM used), EXISTS (SELECT FROM made), \
+        EXISTS (SELECT FROM tasks WHERE id = $1), (SELECT payload_hash FROM used)";
 
 const IS_THERE: &str = "SELECT EXISTS (SELECT FROM tasks WHERE id = $1)";
 
@@ -92,6 +108,11 @@ pub(super) async fn create(
     let open_send = new.open_send();
     let (open_send, status, message) = (&open_send[..], &*new.status, &*new.message);
     let metadata = new.metadata.as_deref();
+    let push = new.push_config.as_ref();
+    let push_id = push.map(|push| Text::of(&push.id));
+    let push_dialect = push.map(|push| push.dialect.as_str());
+    let push_config = push.map(|push| &*push.config);
+    let most = int(MAX_PUSH_CONFIGS_PER_OWNER as u64);
     let mut values: Vec<&(dyn ToSql + Sync)> = vec![
         &id,
         &agent,
@@ -106,35 +127,40 @@ pub(super) async fn create(
         &metadata,
         &message,
         &ended,
+        &push_id,
+        &push_dialect,
+        &push_config,
+        &most,
     ];
     let Some(key) = &new.repeat.key else {
-        let row = link.query_one(CREATE, &values).await?;
-        let first: Option<Text<'_>> = row.try_get(0)?;
-        return Ok(match first {
-            Some(first) => Ok(Created::Repeated(first.0.into_owned())),
-            None => made(row.try_get(1)?, new),
-        });
+        return created(&link.query_one(CREATE, &values).await?, new);
     };
     let (key, payload) = (new.key_hash(key), &new.repeat.payload_hash[..]);
     let (key, now) = (&key[..], now_millis());
     values.extend_from_slice(&[&key, &payload, &new.repeat.key_expires_millis, &now]);
     let row = link.query_one(CREATE_WITH_KEY, &values).await?;
-    let first: Option<Text<'_>> = row.try_get(0)?;
-    Ok(match first {
-        Some(_) if row.try_get::<_, &[u8]>(2)? != payload => Err(StoreError::RepeatConflict),
-        Some(first) => Ok(Created::Repeated(first.0.into_owned())),
-        None => made(row.try_get(1)?, new),
-    })
+    let used: Option<&[u8]> = row.try_get(3)?;
+    if used.is_some_and(|used| used != payload) {
+        return Ok(Err(StoreError::RepeatConflict));
+    }
+    created(&row, new)
 }
 
-fn made(made: bool, new: &NewTask) -> Result<Created, StoreError> {
-    if made {
-        return Ok(Created::New);
+/// Reads the first task's id, whether the new one was made, whether its id was taken.
+fn created(row: &Row, new: &NewTask) -> Result<Result<Created, StoreError>, Error> {
+    let first: Option<Text<'_>> = row.try_get(0)?;
+    if let Some(first) = first {
+        return Ok(Ok(Created::Repeated(first.0.into_owned())));
     }
-    Err(StoreError::Damaged(format!(
-        "there is a task {} already",
-        new.id
-    )))
+    if row.try_get(1)? {
+        return Ok(Ok(Created::New));
+    }
+    if row.try_get(2)? {
+        let text = format!("there is a task {} already", new.id);
+        return Ok(Err(StoreError::Damaged(text)));
+    }
+    let full = check_counts(0, MAX_PUSH_CONFIGS_PER_OWNER);
+    Ok(full.map(|()| Created::New))
 }
 
 pub(super) async fn is_there(link: &Link, id: &str) -> Result<bool, Error> {
@@ -148,13 +174,9 @@ pub(super) fn most_messages(include: Include) -> i64 {
 
 /// Reads [`COLUMNS`] from column `first` on.
 pub(super) fn record(row: &Row, first: usize, include: Include) -> Result<TaskRecord, StoreError> {
-    let text = |column: usize| -> Result<String, StoreError> {
-        let text: Text<'_> = row.try_get(first + column)?;
-        Ok(text.0.into_owned())
-    };
+    let text = |column: usize| string(row, first + column);
     let dialect = text(4)?;
     let alias: Option<Text<'_>> = row.try_get(first + 5)?;
-    let metadata: Option<&[u8]> = row.try_get(first + 11)?;
     let history: Option<Vec<&[u8]>> = row.try_get(first + 12)?;
     Ok(TaskRecord {
         id: text(0)?.into(),
@@ -170,7 +192,7 @@ pub(super) fn record(row: &Row, first: usize, include: Include) -> Result<TaskRe
         lease_epoch: version_of(row, first + 8)?,
         status_millis: row.try_get(first + 9)?,
         status: blob(row, first + 10)?,
-        metadata: metadata.map(owned),
+        metadata: optional_blob(row, first + 11)?,
         history: history.unwrap_or_default().into_iter().map(owned).collect(),
         artifacts: include
             .artifacts
@@ -260,6 +282,18 @@ pub(super) fn state_of(number: i16) -> Result<TaskState, StoreError> {
         .ok()
         .and_then(TaskState::from_number)
         .ok_or_else(|| StoreError::Damaged(format!("unknown state {number}")))
+}
+
+/// The text of a column.
+pub(super) fn string(row: &Row, column: usize) -> Result<String, Error> {
+    let text: Text<'_> = row.try_get(column)?;
+    Ok(text.0.into_owned())
+}
+
+/// The bytes of a column that may have none.
+pub(super) fn optional_blob(row: &Row, column: usize) -> Result<Option<Bytes>, Error> {
+    let bytes: Option<&[u8]> = row.try_get(column)?;
+    Ok(bytes.map(owned))
 }
 
 /// The bytes of a column, copied once.

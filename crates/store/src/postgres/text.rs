@@ -71,7 +71,7 @@ mod tests {
             "\u{1}0",
             "\u{1}1",
             "a\0\u{1}\0b",
-            "\0001",
+            "\0\u{1}0",
         ] {
             assert!(!escape(text).contains('\0'));
             assert_eq!(unescape(&escape(text)), text);

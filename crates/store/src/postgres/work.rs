@@ -8,8 +8,10 @@ use tokio::time::Instant;
 use tokio_postgres::Error;
 
 use super::link::Link;
-use super::{events, retention, tasks};
-use crate::{Append, Created, Durability, NewTask, StoreError};
+use super::{events, push, retention, tasks};
+use crate::{
+    Append, Created, Durability, NewPushConfig, NewTask, PushAdvance, PushConfig, StoreError,
+};
 
 /// A change to the rows.
 #[derive(Clone)]
@@ -18,6 +20,9 @@ pub(super) enum Work {
     Append(Append),
     Retire { surplus: i64, days: u32 },
     Discard { id: String },
+    PutPush { task: String, config: NewPushConfig },
+    DeletePush { task: String, id: String },
+    AdvancePush(PushAdvance),
 }
 
 /// What became of it.
@@ -27,6 +32,9 @@ pub(super) enum Outcome {
     Version(u64),
     Deleted(usize),
     Discarded,
+    Push(Box<PushConfig>),
+    /// Whether there was something to change.
+    Changed(bool),
 }
 
 /// Work, and who waits for it.
@@ -49,7 +57,8 @@ impl Job {
         match &self.work {
             Work::Create(new) => new.message.len() + new.metadata.as_ref().map_or(0, |m| m.len()),
             Work::Append(append) => append.bytes(),
-            Work::Retire { .. } | Work::Discard { .. } => 0,
+            Work::PutPush { config, .. } => config.config.len(),
+            _ => 0,
         }
     }
 }
@@ -60,12 +69,19 @@ impl Work {
         matches!(self, Self::Append(append) if append.durability == Durability::Committed)
     }
 
+    /// Whether it may be answered before a sync, but is in no hurry to be.
+    pub(super) fn needs_no_sync_of_its_own(&self) -> bool {
+        self.needs_no_sync() || matches!(self, Self::AdvancePush(_))
+    }
+
     /// The task that it changes.
     pub(super) fn task(&self) -> Option<&str> {
         match self {
             Self::Create(new) => Some(&new.id),
             Self::Append(append) => Some(&append.task),
             Self::Discard { id } => Some(id),
+            Self::PutPush { task, .. } | Self::DeletePush { task, .. } => Some(task),
+            Self::AdvancePush(step) => Some(&step.task),
             Self::Retire { .. } => None,
         }
     }
@@ -85,6 +101,18 @@ impl Link {
                 retention::discard(self, id).await?;
                 Ok(Ok(Outcome::Discarded))
             }
+            Work::PutPush { task, config } => {
+                let put = push::put(self, task, config).await?;
+                Ok(put.map(|config| Outcome::Push(Box::new(config))))
+            }
+            Work::DeletePush { task, id } => {
+                let deleted = push::delete(self, task, id).await?;
+                Ok(Ok(Outcome::Changed(deleted)))
+            }
+            Work::AdvancePush(step) => {
+                let moved = push::advance(self, step).await?;
+                Ok(Ok(Outcome::Changed(moved)))
+            }
         }
     }
 
@@ -98,7 +126,14 @@ impl Link {
             Work::Append(append) => Ok(events::was_appended(self, append)
                 .await?
                 .map(Outcome::Version)),
-            Work::Retire { .. } | Work::Discard { .. } => Ok(None),
+            // What is not there any more was deleted, as far as its caller can tell.
+            Work::DeletePush { task, id } => {
+                Ok((!push::is_there(self, task, id).await?).then_some(Outcome::Changed(true)))
+            }
+            Work::Retire { .. }
+            | Work::Discard { .. }
+            | Work::PutPush { .. }
+            | Work::AdvancePush(_) => Ok(None),
         }
     }
 }

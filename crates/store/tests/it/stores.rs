@@ -14,7 +14,7 @@ use crate::postgres_server::Database;
 pub(crate) struct TestStore {
     store: Arc<dyn Store>,
     _directory: Option<TempDir>,
-    _database: Option<Database>,
+    database: Option<Database>,
 }
 
 impl TestStore {
@@ -27,7 +27,7 @@ impl TestStore {
         Self {
             store,
             _directory: None,
-            _database: None,
+            database: None,
         }
     }
 
@@ -50,7 +50,7 @@ impl TestStore {
         Self {
             store,
             _directory: Some(directory),
-            _database: None,
+            database: None,
         }
     }
 
@@ -65,8 +65,13 @@ impl TestStore {
         Self {
             store: Arc::new(store.unwrap()),
             _directory: None,
-            _database: Some(database),
+            database: Some(database),
         }
+    }
+
+    /// The database of a store in PostgreSQL.
+    pub(crate) fn database(&self) -> &Database {
+        self.database.as_ref().expect("it has a database")
     }
 
     pub(crate) fn shared(&self) -> Arc<dyn Store> {
