@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, TargetSessionAttrs};
 
 use super::PostgresOptions;
 use crate::StoreError;
@@ -30,6 +30,13 @@ impl Address {
     /// Reads `postgres://USER@HOST:PORT/DATABASE`. Blames the operator without repeating the URL,
     /// which may hold a password.
     pub(super) fn of(options: &PostgresOptions) -> Result<Self, StoreError> {
+        if asks_for_tls(&options.url) {
+            return Err(StoreError::Open(
+                "this version speaks to PostgreSQL without TLS: leave out `sslmode` in [store] url \
+                 and reach the server over a Unix socket, this machine or a tunnel"
+                    .to_owned(),
+            ));
+        }
         let mut config: Config = options.url.parse().map_err(|_| {
             StoreError::Open(
                 "[store] url is no PostgreSQL URL: write postgres://USER@HOST:PORT/DATABASE"
@@ -51,13 +58,6 @@ impl Address {
                     .to_owned(),
             ));
         }
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(StoreError::Open(
-                "this version speaks to PostgreSQL without TLS: leave out `sslmode` in [store] url \
-                 and reach the server over a Unix socket, this machine or a tunnel"
-                    .to_owned(),
-            ));
-        }
         let database = config.get_dbname().unwrap_or(&user).to_owned();
         config
             .application_name("nuncio")
@@ -75,6 +75,28 @@ impl Address {
             database,
         })
     }
+}
+
+impl Address {
+    /// Whether what is stored may cross a network in the open.
+    pub(super) fn is_remote(&self) -> bool {
+        self.config.get_hosts().iter().any(|host| match host {
+            Host::Tcp(name) => {
+                let address: Option<std::net::IpAddr> = name.parse().ok();
+                name != "localhost" && !address.is_some_and(|address| address.is_loopback())
+            }
+            Host::Unix(_) => false,
+        })
+    }
+}
+
+/// Whether the URL refuses an open connection: any mode but `disable` and `prefer`.
+fn asks_for_tls(url: &str) -> bool {
+    let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
+    parameters
+        .split('&')
+        .filter_map(|parameter| parameter.strip_prefix("sslmode="))
+        .any(|mode| !["disable", "prefer"].contains(&mode))
 }
 
 /// The hosts with their ports, as in the URL.

@@ -102,6 +102,12 @@ impl PostgresStore {
     /// Errors: [`StoreError::Open`] with the reason and what to do, never with the password.
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let address = Address::of(&options)?;
+        if address.is_remote() {
+            tracing::warn!(
+                store = address.shown,
+                "tasks travel to the database unencrypted"
+            );
+        }
         let held = Held::open(&address).await?;
         schema::migrate(&held.link, &address).await?;
         let refused = |error| schema::refuse(&address, &error);

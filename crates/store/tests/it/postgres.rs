@@ -75,6 +75,7 @@ async fn a_refusal_says_what_to_do_and_shows_no_password() {
     for wrong in [
         "postgres://u:hunter2@h:x/d",
         "postgres://u@h/d?sslmode=require",
+        "postgres://u@h/d?sslmode=verify-full",
     ] {
         assert!(refused(options(wrong)).await.contains("[store] url"));
     }
