@@ -1,6 +1,8 @@
 //! A running gateway: started from a configuration, stopped with grace.
 
-use nuncio_store::{Store, StoreError};
+use nuncio_store::{
+    MemoryOptions, PostgresOptions, SqliteOptions, Store, StoreError, StoreOptions,
+};
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::agents::Agents;
 use crate::bindings::cards::Cards;
 use crate::card::{BaseUrl, CardMaker};
-use crate::config::{Config, StoreUrl};
+use crate::config::{Config, SecretRef};
 use crate::operations::Operations;
 use crate::push::Push;
 use crate::security::HostCheck;
@@ -159,28 +161,34 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 async fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<dyn Store>, StoreError> {
     let settings = &config.store;
-    Ok(match &settings.url {
-        StoreUrl::Memory => Arc::new(nuncio_store::MemoryStore::new(
-            nuncio_store::MemoryOptions {
-                max_tasks: settings.max_tasks,
-            },
-        )),
-        StoreUrl::Sqlite(path) => {
-            let options = nuncio_store::SqliteOptions {
-                max_finished_tasks: settings.max_finished_tasks as u64,
-                retention_days: settings.retention_days,
-                ..nuncio_store::SqliteOptions::default()
-            };
-            let path = data_dir.join(path);
-            let opened = tokio::task::spawn_blocking(move || {
-                nuncio_store::SqliteStore::open(&path, options)
-            });
-            let store = opened
-                .await
-                .map_err(|error| StoreError::Open(error.to_string()))??;
-            Arc::new(store)
-        }
-    })
+    // 0 means without end, to the operator.
+    let max_finished_tasks = match settings.max_finished_tasks {
+        0 => u64::MAX,
+        most => most as u64,
+    };
+    let retention_days = match settings.retention_days {
+        0 => u32::MAX,
+        days => days,
+    };
+    let password = settings.password.as_ref().and_then(SecretRef::secret);
+    let options = StoreOptions {
+        directory: data_dir.to_owned(),
+        memory: MemoryOptions {
+            max_tasks: settings.max_tasks,
+        },
+        sqlite: SqliteOptions {
+            max_finished_tasks,
+            retention_days,
+            ..SqliteOptions::default()
+        },
+        postgres: PostgresOptions {
+            password: password.map(|password| password.expose().to_owned()),
+            max_finished_tasks,
+            retention_days,
+            ..PostgresOptions::default()
+        },
+    };
+    nuncio_store::open(&settings.url.to_string(), &options).await
 }
 
 /// Deletes what is past its retention, a little at a time.

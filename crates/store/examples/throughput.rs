@@ -1,15 +1,16 @@
-//! Measures both stores: pairs of create and append (artifact, status) per second with 64 tasks at
+//! Measures every store: pairs of create and append (artifact, status) per second with 64 tasks at
 //! once, the latency of one writer alone, a read's round trip, bytes per task.
 //!
-//! `cargo run --release -p nuncio-store --example throughput [DIRECTORY [memory|sqlite]]`; the SQLite file is made
-//! in DIRECTORY (default: the working directory), whose disk decides the figures.
+//! `cargo run --release -p nuncio-store --example throughput [DIRECTORY [memory|sqlite|postgres://…]]`;
+//! the SQLite file is made in DIRECTORY (default: the working directory), whose disk decides the
+//! figures. PostgreSQL is measured when its URL is given, in a database that may be filled.
 
 #![allow(clippy::print_stdout)] // an example speaks to the terminal
 
 use bytes::Bytes;
 use nuncio_store::{
-    Append, Change, Durability, Include, MemoryOptions, MemoryStore, NewTask, Repeat,
-    SqliteOptions, SqliteStore, Store, StoreError, Visibility,
+    Append, Change, Durability, Include, MemoryOptions, MemoryStore, NewTask, PostgresOptions,
+    PostgresStore, Repeat, SqliteOptions, SqliteStore, Store, StoreError, Visibility,
 };
 use nuncio_wire::TaskState;
 use nuncio_wire::dialects::Dialect;
@@ -27,13 +28,25 @@ async fn main() -> Result<(), StoreError> {
     let mut arguments = std::env::args().skip(1);
     let directory = arguments.next().unwrap_or_else(|| ".".to_owned());
     let only = arguments.next();
-    if only.as_deref() != Some("sqlite") {
-        memory().await?;
+    match only.as_deref() {
+        Some("memory") => memory().await,
+        Some("sqlite") => sqlite(Path::new(&directory)).await,
+        Some(url) => postgres(url).await,
+        None => {
+            memory().await?;
+            sqlite(Path::new(&directory)).await
+        }
     }
-    if only.as_deref() != Some("memory") {
-        sqlite(Path::new(&directory)).await?;
-    }
-    Ok(())
+}
+
+async fn postgres(url: &str) -> Result<(), StoreError> {
+    let options = PostgresOptions {
+        url: url.to_owned(),
+        ..PostgresOptions::default()
+    };
+    let store = Arc::new(PostgresStore::open(options).await?);
+    measure("postgres", &store, 50_000, 1000).await?;
+    store.close().await
 }
 
 async fn memory() -> Result<(), StoreError> {
@@ -110,7 +123,7 @@ async fn measure<S: Store>(
     let made = number.load(Relaxed);
     read_back(name, "of the last", store, made - 1..made).await?;
     read_back(name, "of the last 9000", store, made - 9000..made).await?;
-    if name == "sqlite" {
+    if !name.starts_with("memory") {
         read_back(name, "of all", store, 0..made).await?;
     }
     Ok(())

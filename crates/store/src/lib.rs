@@ -10,6 +10,7 @@ pub mod events;
 mod held;
 mod memory;
 mod open;
+mod postgres;
 pub mod push;
 mod sqlite;
 pub mod tasks;
@@ -21,6 +22,7 @@ pub use error::StoreError;
 pub use events::{Append, Change, Durability, StoredEvent};
 pub use memory::{MemoryOptions, MemoryStore};
 pub use open::{StoreOptions, open};
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use push::{
     MAX_PUSH_CONFIGS_PER_OWNER, MAX_PUSH_CONFIGS_PER_TASK, NewPushConfig, PushAdvance, PushConfig,
     PushProgress,

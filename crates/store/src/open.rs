@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{MemoryOptions, MemoryStore, SqliteOptions, SqliteStore, Store, StoreError};
+use crate::{
+    MemoryOptions, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store,
+    StoreError,
+};
 
 /// How each kind of store behaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,12 +17,14 @@ pub struct StoreOptions {
     pub memory: MemoryOptions,
     /// Of `sqlite:PATH`.
     pub sqlite: SqliteOptions,
+    /// Of `postgres://…`; its URL is the one that is opened.
+    pub postgres: PostgresOptions,
 }
 
-/// Opens the store with this URL: `memory:` or `sqlite:PATH`. Blocks while a file is opened.
+/// Opens the store with this URL: `memory:`, `sqlite:PATH` or `postgres://USER@HOST:PORT/DATABASE`.
 ///
 /// Errors: [`StoreError::Open`] with the reason and what to do.
-pub fn open(url: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
+pub async fn open(url: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
     match url.split_once(':') {
         Some(("memory", "")) => Ok(Arc::new(MemoryStore::new(options.memory.clone()))),
         Some(("sqlite", path)) if !path.trim_start_matches("//").is_empty() => {
@@ -27,10 +32,24 @@ pub fn open(url: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreEr
             let path = options
                 .directory
                 .join(path.strip_prefix("//").unwrap_or(path));
-            Ok(Arc::new(SqliteStore::open(path, options.sqlite.clone())?))
+            let options = options.sqlite.clone();
+            // Opening a file blocks.
+            let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path, options));
+            let store = opened
+                .await
+                .map_err(|error| StoreError::Open(error.to_string()))??;
+            Ok(Arc::new(store))
+        }
+        Some(("postgres" | "postgresql", _)) => {
+            let options = PostgresOptions {
+                url: url.to_owned(),
+                ..options.postgres.clone()
+            };
+            Ok(Arc::new(PostgresStore::open(options).await?))
         }
         _ => Err(StoreError::Open(format!(
-            "unknown store {:?}: [store] url must be memory: or sqlite:PATH",
+            "unknown store {:?}: [store] url must be memory: or sqlite:PATH or \
+             postgres://USER@HOST:PORT/DATABASE",
             without_password(url)
         ))),
     }

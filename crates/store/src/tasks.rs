@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::{Artifact, Message, Task, TaskState, TaskStatus};
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 use crate::{NewPushConfig, StoreError};
@@ -38,6 +39,31 @@ pub struct NewTask {
     pub repeat: Repeat,
     /// Where its events are pushed to, from its creation on.
     pub push_config: Option<NewPushConfig>,
+}
+
+impl NewTask {
+    /// What two sends without a key must have in common: agent, owner, message id and payload. Half
+    /// a SHA-256 is enough, as the payload's own is part of it.
+    pub(crate) fn open_send(&self) -> [u8; 16] {
+        let hash = self.named(&self.repeat.message_id);
+        let hash = hash.chain_update(self.repeat.payload_hash).finalize();
+        std::array::from_fn(|index| hash[index])
+    }
+
+    /// What two sends with this key must have in common: agent, owner and key.
+    pub(crate) fn key_hash(&self, key: &str) -> [u8; 32] {
+        self.named(key).finalize().into()
+    }
+
+    /// A hash of agent, owner and name, none of which runs into the next.
+    fn named(&self, name: &str) -> Sha256 {
+        let mut hash = Sha256::new();
+        for text in [&*self.agent, &*self.owner, name] {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        }
+        hash
+    }
 }
 
 /// When two sends are the same send.

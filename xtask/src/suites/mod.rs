@@ -2,6 +2,7 @@
 //! suites with the minutes each may take; what a suite does stands in `rust` (cargo's own work) and
 //! `peers` (the official SDKs), `tidy` and `docs`.
 
+mod install;
 mod peers;
 mod rust;
 

@@ -8,8 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
+use super::install::{self, INSTALL_LIMIT};
 use super::rust;
 use crate::process;
 
@@ -25,9 +26,6 @@ const PYTHONS: [(&str, &str); 2] = [
 /// The oldest Python and Node that the official SDKs run on.
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
 const OLDEST_NODE: u32 = 20;
-
-/// One install downloads about 30 MB.
-const INSTALL_LIMIT: Duration = Duration::from_mins(10);
 
 /// A package index is a remote service: a second try costs seconds, a failed run costs the whole.
 const INSTALL_TRIES: u32 = 3;
@@ -48,7 +46,8 @@ fn set_up_python(folder: &Path, requirements: &str) -> Result<()> {
     if stamp.is_fresh() {
         return Ok(());
     }
-    ensure(
+    install::ensure(
+        "peers",
         "Python 3.10 or later with venv and pip",
         python_works,
         &["python3", "python3-venv"],
@@ -80,7 +79,12 @@ fn set_up_node(folder: &Path) -> Result<()> {
     if stamp.is_fresh() {
         return Ok(());
     }
-    ensure("Node 20 or later with npm", node_works, &["nodejs", "npm"])?;
+    install::ensure(
+        "peers",
+        "Node 20 or later with npm",
+        node_works,
+        &["nodejs", "npm"],
+    )?;
     println!("peers: installing package.json into {}", folder.display());
     install(folder, |folder| {
         fs::create_dir_all(folder)?;
@@ -136,40 +140,6 @@ fn node_works() -> bool {
     new_enough && process::succeeds(Command::new("npm").arg("--version"))
 }
 
-/// Installs the Debian `packages` when the tool does not work and this is root on Debian; else says
-/// what to install.
-fn ensure(tool: &str, works: fn() -> bool, packages: &[&str]) -> Result<()> {
-    if works() {
-        return Ok(());
-    }
-    if is_debian_root() {
-        println!(
-            "peers: {tool} is missing; installing {}",
-            packages.join(" ")
-        );
-        let mut update = Command::new("apt-get");
-        process::run(update.args(["update", "-qq"]), INSTALL_LIMIT)?;
-        let mut install = Command::new("apt-get");
-        install
-            .args(["install", "-qq", "-y", "--no-install-recommends"])
-            .args(packages);
-        process::run(
-            install.env("DEBIAN_FRONTEND", "noninteractive"),
-            INSTALL_LIMIT,
-        )?;
-        if works() {
-            return Ok(());
-        }
-    }
-    let packages = packages.join(" ");
-    bail!("peers: needs {tool}; on Debian or Ubuntu: `apt-get install {packages}`")
-}
-
-fn is_debian_root() -> bool {
-    let user = process::output(Command::new("id").arg("-u")).unwrap_or_default();
-    user.trim() == "0" && Path::new("/etc/debian_version").exists()
-}
-
 /// The mark of a finished install: a hash of the files it was made from.
 struct Stamp {
     file: std::path::PathBuf,
@@ -216,18 +186,6 @@ mod tests {
         fs::write(&pins, "a==2").unwrap();
         assert!(!Stamp::of(&folder, &[&pins]).unwrap().is_fresh());
         fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn a_missing_tool_is_named_with_its_packages() {
-        let message = "peers: needs Quill; on Debian or Ubuntu: `apt-get install quill`";
-        if !is_debian_root() {
-            let error = ensure("Quill", || false, &["quill"])
-                .unwrap_err()
-                .to_string();
-            assert_eq!(error, message);
-        }
-        assert!(ensure("Quill", || true, &["quill"]).is_ok());
     }
 
     #[test]

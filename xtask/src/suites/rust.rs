@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::install;
 use crate::process::{self, cargo};
 
 /// The tests that need the official SDKs: module `peers` of nuncio's integration tests.
@@ -29,6 +30,12 @@ pub(super) fn lint(limit: Duration) -> Result<()> {
 }
 
 pub(super) fn unit(limit: Duration) -> Result<()> {
+    install::ensure(
+        "unit",
+        "PostgreSQL's server",
+        install::postgres_works,
+        &["postgresql"],
+    )?;
     if has_nextest() {
         let all_but_peers = format!("not ({PEERS})");
         let arguments = ["nextest", "run", "--workspace", "-E", &all_but_peers];

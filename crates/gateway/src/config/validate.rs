@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::agents::{check_caller_name, check_name, check_path_name};
 use super::extensions::wrong_extensions;
-use super::{BackendConfig, Config, PeerAuth, SecretRef};
+use super::{BackendConfig, Config, PeerAuth, SecretRef, StoreUrl};
 
 /// Keys that sign a notification: the present one and those of a change.
 const MAX_SIGNING_KEYS: usize = 4;
@@ -47,6 +47,10 @@ impl Config {
         self.check_trust(&mut problems);
         self.check_push(&mut problems);
         self.check_openfang(&mut problems);
+        if self.store.password.is_some() && !matches!(self.store.url, StoreUrl::Postgres(_)) {
+            let message = "ignored: only a store at `postgres://…` has a password".to_owned();
+            problems.warning("store.password".to_owned(), message);
+        }
         problems.0
     }
 
@@ -67,6 +71,9 @@ impl Config {
         }
         for (index, key) in self.server.card_keys.iter_mut().enumerate() {
             secrets.push((format!("server.card_keys.{index}"), key));
+        }
+        if let Some(password) = &mut self.store.password {
+            secrets.push(("store.password".to_owned(), password));
         }
         secrets
     }
@@ -372,6 +379,14 @@ mod tests {
             problems(&two("tenant = \"v1\"", "")),
             error("agents.a.tenant")
         );
+    }
+
+    #[test]
+    fn a_password_without_a_server_is_warned_of() {
+        let password = "[store]\npassword = \"env:P\"\n";
+        assert_eq!(problems(password), warning("store.password"));
+        let url = "url = \"postgres://nuncio@db/tasks\"\n";
+        assert_eq!(problems(&format!("{password}{url}")), []);
     }
 
     #[test]

@@ -16,6 +16,9 @@ mod json_rpc;
 mod legacy;
 mod lists;
 mod owners;
+#[path = "../../../store/tests/it/postgres_server.rs"]
+#[allow(dead_code)] // the store's tests use all of it
+mod postgres_server;
 mod proxies;
 mod push;
 mod push_configs;

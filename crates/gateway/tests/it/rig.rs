@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::binding::{Binding, grpc_event, grpc_status};
+use crate::postgres_server::Database;
 
 /// Nothing in these tests takes longer unless it hangs.
 pub const LIMIT: Duration = Duration::from_secs(20);
@@ -27,6 +28,7 @@ pub const LIMIT: Duration = Duration::from_secs(20);
 pub enum Store {
     Memory,
     Sqlite,
+    Postgres,
 }
 
 /// What a test runs over.
@@ -46,7 +48,7 @@ impl From<Store> for Over {
     }
 }
 
-/// Runs an async test body over both stores.
+/// Runs an async test body over every store.
 macro_rules! over_stores {
     ($(async fn $name:ident($store:ident: Store) $body:block)*) => {$(
         mod $name {
@@ -56,13 +58,30 @@ macro_rules! over_stores {
             crate::rig::variants! {
                 memory: crate::rig::Store::Memory,
                 sqlite: crate::rig::Store::Sqlite,
+                postgres: crate::rig::Store::Postgres,
             }
         }
     )*};
 }
 pub(crate) use over_stores;
 
-/// Runs an async test body over every binding and store.
+/// Runs an async test body over every store that outlives a gateway.
+macro_rules! over_databases {
+    ($(async fn $name:ident($store:ident: Store) $body:block)*) => {$(
+        mod $name {
+            use super::*;
+            async fn run($store: crate::rig::Store) $body
+            crate::rig::variants! {
+                sqlite: crate::rig::Store::Sqlite,
+                postgres: crate::rig::Store::Postgres,
+            }
+        }
+    )*};
+}
+pub(crate) use over_databases;
+
+/// Runs an async test body over every binding and store; PostgreSQL with one binding, as its
+/// databases take time to make.
 macro_rules! over_bindings {
     ($(async fn $name:ident($over:ident: Over) $body:block)*) => {$(
         mod $name {
@@ -74,6 +93,7 @@ macro_rules! over_bindings {
             crate::rig::variants! {
                 json_rpc_memory: Over { store: Store::Memory, binding: Binding::JsonRpc },
                 json_rpc_sqlite: Over { store: Store::Sqlite, binding: Binding::JsonRpc },
+                json_rpc_postgres: Over { store: Store::Postgres, binding: Binding::JsonRpc },
                 rest_memory: Over { store: Store::Memory, binding: Binding::Rest },
                 rest_sqlite: Over { store: Store::Sqlite, binding: Binding::Rest },
                 grpc_memory: Over { store: Store::Memory, binding: Binding::Grpc },
@@ -122,6 +142,8 @@ pub struct Rig {
     pub base: String,
     config: String,
     over: Over,
+    store: StoreUrl,
+    _database: Option<Database>,
     client: Client<HttpConnector, Full<Bytes>>,
     http2: Client<HttpConnector, Full<Bytes>>,
 }
@@ -144,7 +166,16 @@ impl Rig {
             std::fs::write(&path, secret).unwrap();
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let gateway = serve(over.store, config, dir.path()).await;
+        let (store, database) = match over.store {
+            Store::Memory => (StoreUrl::Memory, None),
+            Store::Sqlite => (StoreUrl::Sqlite("test.db".into()), None),
+            Store::Postgres => {
+                let database = Database::new();
+                let url = database.url().parse().expect("a URL of a database");
+                (url, Some(database))
+            }
+        };
+        let gateway = serve(&store, config, dir.path()).await;
         let base = format!("http://{}", gateway.addresses()[0]);
         let client = Client::builder(TokioExecutor::new()).build_http();
         // The head and the message of a call are two frames: the second would wait for the first.
@@ -159,6 +190,8 @@ impl Rig {
             base,
             config: config.to_owned(),
             over,
+            store,
+            _database: database,
             client,
             http2,
         }
@@ -172,7 +205,7 @@ impl Rig {
     /// Stops the gateway with its grace and starts it again over the same store.
     pub async fn restart(&mut self, grace: Duration) {
         self.gateway.take().unwrap().shutdown(grace).await;
-        let gateway = serve(self.over.store, &self.config, self.dir.path()).await;
+        let gateway = serve(&self.store, &self.config, self.dir.path()).await;
         self.base = format!("http://{}", gateway.addresses()[0]);
         self.gateway = Some(gateway);
     }
@@ -312,7 +345,7 @@ impl Rig {
     }
 }
 
-async fn serve(store: Store, config: &str, dir: &Path) -> Gateway {
+async fn serve(store: &StoreUrl, config: &str, dir: &Path) -> Gateway {
     let mut config = config::parse(config, Path::new("test.toml")).expect("the test's own file");
     for (key, secret) in config.secrets_mut() {
         let env = |name: &str| Some(name.to_lowercase());
@@ -321,10 +354,7 @@ async fn serve(store: Store, config: &str, dir: &Path) -> Gateway {
             .unwrap_or_else(|error| panic!("{key}: {error}"));
     }
     config.server.listen = vec!["127.0.0.1:0".parse().unwrap()];
-    config.store.url = match store {
-        Store::Memory => StoreUrl::Memory,
-        Store::Sqlite => StoreUrl::Sqlite("test.db".into()),
-    };
+    config.store.url = store.clone();
     Gateway::start(Arc::new(config), dir)
         .await
         .expect("the gateway starts")

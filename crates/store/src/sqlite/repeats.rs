@@ -1,23 +1,9 @@
 //! Recognises the repeat of a send (rules at [`Repeat`](crate::Repeat)).
 
 use rusqlite::{Connection, OptionalExtension, Statement, params};
-use sha2::{Digest, Sha256};
 
 use crate::clock::now_millis;
 use crate::{NewTask, StoreError};
-
-/// What two sends without a key must have in common: agent, owner, message id and payload. Half a
-/// SHA-256 is enough, as the payload's own is part of it.
-pub(super) fn open_send(new: &NewTask) -> [u8; 16] {
-    let mut hash = Sha256::new();
-    for text in [&*new.agent, &*new.owner, &new.repeat.message_id] {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
-    }
-    hash.update(new.repeat.payload_hash);
-    let hash = hash.finalize();
-    std::array::from_fn(|index| hash[index])
-}
 
 /// The table of idempotency keys, for the writer.
 pub(super) struct KeyRows<'c> {

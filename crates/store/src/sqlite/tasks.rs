@@ -6,7 +6,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Statement, params};
 
 use super::recent::RecentWriter;
-use super::repeats::{KeyRows, open_send};
+use super::repeats::KeyRows;
 use super::{events, push};
 use crate::{Created, Include, NewTask, StoreError, TaskRecord, Visibility};
 
@@ -47,7 +47,7 @@ impl<'c> CreateRows<'c> {
         new: Box<NewTask>,
         recent: &mut RecentWriter,
     ) -> rusqlite::Result<Result<Created, StoreError>> {
-        let open_send = open_send(&new);
+        let open_send = new.open_send();
         if new.repeat.key.is_some() {
             match self.keys.first_task(&new)? {
                 Ok(Some(first)) => return Ok(Ok(Created::Repeated(first))),

@@ -1,56 +1,67 @@
 //! A process that is killed while it writes loses nothing it acknowledged.
 //!
 //! The test runs itself again as a child that prints a line for every acknowledged write; the
-//! parent reads the lines, kills the child and looks into the file.
+//! parent reads the lines, kills the child and looks into the store.
 
-use nuncio_store::{Created, Durability, SqliteOptions, SqliteStore, Store};
+use nuncio_store::{Created, Durability, Store, StoreOptions, open};
 use nuncio_wire::TaskState;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tempfile::tempdir;
 
+use crate::postgres_server::Database;
 use crate::samples::{append, artifact, new_task, status, try_read};
 
-/// Names the file to the child.
+/// Names the store to the child.
 const CHILD: &str = "NUNCIO_STORE_CRASH_CHILD";
 /// Deaths of one run.
 const KILLS: u64 = 12;
 const WRITERS: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_acknowledged_is_lost_to_kill() {
-    if let Some(path) = std::env::var_os(CHILD) {
-        return write_until_killed(Path::new(&path)).await;
+async fn sqlite_loses_nothing_acknowledged_to_kill() {
+    if let Ok(url) = std::env::var(CHILD) {
+        return write_until_killed(&url).await;
     }
     let directory = tempdir().unwrap();
-    let path = directory.path().join("nuncio.db");
+    let url = format!("sqlite:{}", directory.path().join("nuncio.db").display());
+    nothing_is_lost("crash::sqlite_loses_nothing_acknowledged_to_kill", &url).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_loses_nothing_acknowledged_to_kill() {
+    if let Ok(url) = std::env::var(CHILD) {
+        return write_until_killed(&url).await;
+    }
+    let database = Database::new();
+    let url = database.url();
+    nothing_is_lost("crash::postgres_loses_nothing_acknowledged_to_kill", &url).await;
+}
+
+/// Kills a process that runs `test` over the store again and again.
+async fn nothing_is_lost(test: &str, url: &str) {
     let mut acknowledged = HashMap::new();
     for round in 1..=KILLS {
         // Not always at the same point of a batch.
-        kill_after(&path, 40 + 37 * round as usize, &mut acknowledged);
-        let store = SqliteStore::open(&path, SqliteOptions::default()).unwrap();
+        kill_after(test, url, 40 + 37 * round as usize, &mut acknowledged);
+        let store = open(url, &StoreOptions::default()).await.unwrap();
         assert_eq!(
             store.epoch(),
             round * 2,
             "child and parent each follow an unclean stop"
         );
-        check(&store, &acknowledged).await;
+        check(&*store, &acknowledged).await;
     }
     assert!(acknowledged.len() > 100);
 }
 
 /// Starts a child, reads some acknowledgements, kills it and reads the rest.
-fn kill_after(path: &Path, lines: usize, acknowledged: &mut HashMap<String, u64>) {
+fn kill_after(test: &str, url: &str, lines: usize, acknowledged: &mut HashMap<String, u64>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "crash::nothing_acknowledged_is_lost_to_kill",
-            "--nocapture",
-        ])
-        .env(CHILD, path)
+        .args(["--exact", test, "--nocapture"])
+        .env(CHILD, url)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -74,7 +85,7 @@ fn kill_after(path: &Path, lines: usize, acknowledged: &mut HashMap<String, u64>
     assert!(seen >= lines, "the child died by itself");
 }
 
-async fn check(store: &SqliteStore, acknowledged: &HashMap<String, u64>) {
+async fn check(store: &dyn Store, acknowledged: &HashMap<String, u64>) {
     for (id, version) in acknowledged {
         let task = try_read(store, id)
             .await
@@ -97,8 +108,8 @@ async fn check(store: &SqliteStore, acknowledged: &HashMap<String, u64>) {
 }
 
 /// Writes tasks and prints what was acknowledged, until the parent ends it.
-async fn write_until_killed(path: &Path) {
-    let store = Arc::new(SqliteStore::open(path, SqliteOptions::default()).unwrap());
+async fn write_until_killed(url: &str) {
+    let store = open(url, &StoreOptions::default()).await.unwrap();
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| tokio::spawn(write(Arc::clone(&store), writer)))
         .collect();
@@ -107,7 +118,7 @@ async fn write_until_killed(path: &Path) {
     }
 }
 
-async fn write(store: Arc<SqliteStore>, writer: usize) {
+async fn write(store: Arc<dyn Store>, writer: usize) {
     for number in 0.. {
         let id = format!("{}-{writer}-{number}", std::process::id());
         let mut new = new_task(&id);

@@ -1,7 +1,8 @@
 //! One suite that holds every store to the same promise, and what only a file can break.
 //!
 //! Cases stand in [`suite`] and are run over each store by [`on_every_store`]; [`model`] runs
-//! random sequences against a simple model; [`sqlite`] and [`crash`] are about the file.
+//! random sequences against a simple model; [`sqlite`] and [`crash`] are about the file,
+//! [`postgres`] is about the server.
 
 #![allow(clippy::unwrap_used)] // a test may stop at the first surprise
 
@@ -27,11 +28,19 @@ macro_rules! on_every_store {
                 super::$case(&crate::stores::TestStore::sqlite_file()).await;
             })+
         }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                super::$case(&crate::stores::TestStore::postgres().await).await;
+            })+
+        }
     };
 }
 
 mod crash;
 mod model;
+mod postgres;
+mod postgres_server;
 mod samples;
 mod sqlite;
 mod stores;

@@ -7,6 +7,7 @@ use nuncio_store::{
 use nuncio_wire::TaskState;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
 
 use crate::samples::{artifact, list, message, new_task, status};
 use crate::stores::TestStore;
@@ -518,4 +519,43 @@ proptest! {
         let options = SqliteOptions { recent_bytes: 3000, ..SqliteOptions::default() };
         run(&TestStore::sqlite_with(options), calls);
     }
+}
+
+/// Fewer than of the others, as each call is a round trip to the server.
+const POSTGRES_CASES: u32 = 250;
+
+/// Answers as the model, too. One database is emptied for each sequence.
+#[test]
+fn postgres_answers_as_the_model() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (store, emptier, _session) = runtime.block_on(async {
+        let store = TestStore::postgres().await;
+        let url = store.database().url();
+        let connected = tokio_postgres::connect(&url, tokio_postgres::NoTls).await;
+        let (emptier, session) = connected.unwrap();
+        (store, emptier, tokio::spawn(session))
+    });
+    // Quicker than TRUNCATE while there are few rows.
+    let empty = "DELETE FROM nuncio.tasks; DELETE FROM nuncio.messages; \
+        DELETE FROM nuncio.events; DELETE FROM nuncio.idempotency";
+    let config = ProptestConfig {
+        cases: POSTGRES_CASES,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let result = TestRunner::new(config).run(&calls(), |calls| {
+        runtime.block_on(async {
+            emptier.batch_execute(empty).await.unwrap();
+            let mut model = Model::default();
+            for call in calls {
+                check(&*store, &mut model, call).await;
+            }
+        });
+        Ok(())
+    });
+    result.unwrap();
+    runtime.block_on(async { drop(store) });
 }

@@ -257,19 +257,17 @@ async fn a_setting_names_the_store() {
         directory: directory.path().to_owned(),
         ..StoreOptions::default()
     };
-    finished(&*open("memory:", &options).unwrap(), "t1", 5).await;
-    finished(&*open("sqlite:sub/nuncio.db", &options).unwrap(), "t1", 5).await;
+    finished(&*open("memory:", &options).await.unwrap(), "t1", 5).await;
+    let store = open("sqlite:sub/nuncio.db", &options).await.unwrap();
+    finished(&*store, "t1", 5).await;
+    drop(store);
     assert!(directory.path().join("sub/nuncio.db").is_file());
     let absolute = format!(
         "sqlite://{}",
         directory.path().join("sub/nuncio.db").display()
     );
-    assert_eq!(
-        read(&*open(&absolute, &options).unwrap(), "t1")
-            .await
-            .version,
-        2
-    );
+    let store = open(&absolute, &options).await.unwrap();
+    assert_eq!(read(&*store, "t1").await.version, 2);
     for wrong in [
         "",
         "memory",
@@ -278,7 +276,8 @@ async fn a_setting_names_the_store() {
         "mysql://root:secret@host/db",
         "memory:x",
     ] {
-        let error = open(wrong, &options).err().expect("refused").to_string();
+        let error = open(wrong, &options).await.err().expect("refused");
+        let error = error.to_string();
         assert!(error.contains("must be memory: or sqlite:PATH"), "{error}");
         assert!(!error.contains("secret"), "{error}");
     }

@@ -1,15 +1,20 @@
 //! New stores for tests.
 
-use nuncio_store::{MemoryOptions, MemoryStore, SqliteOptions, SqliteStore, Store};
+use nuncio_store::{
+    MemoryOptions, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store,
+};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A store, and the directory that goes with it.
+use crate::postgres_server::Database;
+
+/// A store, and the directory or database that goes with it.
 pub(crate) struct TestStore {
     store: Arc<dyn Store>,
     _directory: Option<TempDir>,
+    database: Option<Database>,
 }
 
 impl TestStore {
@@ -22,6 +27,7 @@ impl TestStore {
         Self {
             store,
             _directory: None,
+            database: None,
         }
     }
 
@@ -44,7 +50,28 @@ impl TestStore {
         Self {
             store,
             _directory: Some(directory),
+            database: None,
         }
+    }
+
+    pub(crate) async fn postgres() -> Self {
+        Self::postgres_with(PostgresOptions::default()).await
+    }
+
+    pub(crate) async fn postgres_with(options: PostgresOptions) -> Self {
+        let database = Database::new();
+        let url = database.url();
+        let store = PostgresStore::open(PostgresOptions { url, ..options }).await;
+        Self {
+            store: Arc::new(store.unwrap()),
+            _directory: None,
+            database: Some(database),
+        }
+    }
+
+    /// The database of a store in PostgreSQL.
+    pub(crate) fn database(&self) -> &Database {
+        self.database.as_ref().expect("it has a database")
     }
 
     pub(crate) fn shared(&self) -> Arc<dyn Store> {

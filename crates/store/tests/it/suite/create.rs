@@ -13,6 +13,7 @@ use crate::stores::TestStore;
 on_every_store!(
     a_task_is_read_as_it_was_made,
     bytes_survive_exactly,
+    texts_of_any_length_and_character_survive,
     what_is_not_visible_is_not_there,
     the_newest_task_of_an_alias_is_found,
     one_id_makes_one_task,
@@ -79,6 +80,40 @@ async fn bytes_survive_exactly(store: &TestStore) {
         store.events("t1", 0, 1).await.unwrap()[0].payload == event,
         "event"
     );
+}
+
+async fn texts_of_any_length_and_character_survive(store: &TestStore) {
+    let texts = [
+        "\0",
+        "\u{1}0",
+        "a\0b",
+        "",
+        "\u{1F600}\u{10FFFF}",
+        &"long ".repeat(4000),
+    ];
+    for (number, text) in texts.into_iter().enumerate() {
+        let id = format!("t{number}");
+        let mut new = new_task(&id);
+        new.context_id = text.into();
+        new.alias = Some(text.to_owned());
+        new.repeat.key = Some(text.to_owned());
+        store.create_task(new.clone()).await.unwrap();
+        let chunk = artifact(&id, text, false, "x");
+        store.append(append(&id, 1, vec![chunk])).await.unwrap();
+        let task = read(&**store, &id).await;
+        assert_eq!(
+            (&*task.context_id, task.alias.as_deref()),
+            (text, Some(text))
+        );
+        let found = store.task_by_alias(text, &Visibility::default()).await;
+        assert_eq!(found.unwrap(), Some(id.clone()), "{text:?}");
+        let mut query = crate::samples::list(10);
+        query.context_id = Some(text.to_owned());
+        assert_eq!(store.list_tasks(query).await.unwrap().total, 1, "{text:?}");
+        let again = store.create_task(new).await.unwrap();
+        assert_eq!(again, nuncio_store::Created::Repeated(id));
+        assert!(try_read(&**store, text).await.is_none());
+    }
 }
 
 async fn what_is_not_visible_is_not_there(store: &TestStore) {

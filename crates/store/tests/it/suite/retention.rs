@@ -1,6 +1,6 @@
 //! What goes when there is too much, and what stays.
 
-use nuncio_store::{Created, SqliteOptions, Store, StoreError};
+use nuncio_store::{Created, PostgresOptions, SqliteOptions, Store, StoreError};
 use nuncio_wire::TaskState;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -132,14 +132,28 @@ async fn sqlite_keeps_the_newest_and_all_that_is_unfinished() {
         max_finished_tasks: 300,
         ..SqliteOptions::default()
     };
-    let store = TestStore::sqlite_with(options);
+    keeps_the_newest_and_all_that_is_unfinished(&TestStore::sqlite_with(options)).await;
+}
+
+#[tokio::test]
+async fn postgres_keeps_the_newest_and_all_that_is_unfinished() {
+    let options = PostgresOptions {
+        max_finished_tasks: 300,
+        ..PostgresOptions::default()
+    };
+    let store = TestStore::postgres_with(options).await;
+    keeps_the_newest_and_all_that_is_unfinished(&store).await;
+}
+
+/// In a store that keeps 300 finished tasks.
+async fn keeps_the_newest_and_all_that_is_unfinished(store: &TestStore) {
     store.create_task(new_task("live")).await.unwrap();
     let start = now();
     for number in 0..600 {
-        finished(&*store, &format!("{number:03}"), start + number).await;
+        finished(&**store, &format!("{number:03}"), start + number).await;
     }
-    assert_eq!(retire(&*store).await, 300);
-    let left = ids(&*store).await;
+    assert_eq!(retire(&**store).await, 300);
+    let left = ids(&**store).await;
     assert_eq!(left.len(), 301);
     assert_eq!((left[0].as_str(), left[300].as_str()), ("300", "live"));
     assert!(store.events("000", 0, 10).await.unwrap().is_empty());
@@ -151,7 +165,21 @@ async fn sqlite_deletes_by_age_and_keeps_keys_until_they_expire() {
         retention_days: 2,
         ..SqliteOptions::default()
     };
-    let store = TestStore::sqlite_with(options);
+    deletes_by_age_and_keeps_keys_until_they_expire(&TestStore::sqlite_with(options)).await;
+}
+
+#[tokio::test]
+async fn postgres_deletes_by_age_and_keeps_keys_until_they_expire() {
+    let options = PostgresOptions {
+        retention_days: 2,
+        ..PostgresOptions::default()
+    };
+    let store = TestStore::postgres_with(options).await;
+    deletes_by_age_and_keeps_keys_until_they_expire(&store).await;
+}
+
+/// In a store that keeps finished tasks for two days.
+async fn deletes_by_age_and_keeps_keys_until_they_expire(store: &TestStore) {
     let day = 24 * 60 * 60 * 1000;
     for (id, age, key_life) in [
         ("old", 3 * day, day),
@@ -168,9 +196,9 @@ async fn sqlite_deletes_by_age_and_keeps_keys_until_they_expire() {
     let mut live = new_task("live");
     live.status_millis = now() - 5 * day;
     store.create_task(live).await.unwrap();
-    assert!(retire(&*store).await >= 3);
-    assert_eq!(ids(&*store).await, ["live", "new"]);
-    assert!(try_read(&*store, "old").await.is_none());
+    assert!(retire(&**store).await >= 3);
+    assert_eq!(ids(&**store).await, ["live", "new"]);
+    assert!(try_read(&**store, "old").await.is_none());
     // The work is not done a second time while the key lives.
     let mut again = new_task("again");
     again.repeat.key = Some("old".to_owned());
@@ -214,17 +242,32 @@ async fn sqlite_keeps_what_a_receiver_has_yet_to_get() {
         max_finished_tasks: 1,
         ..SqliteOptions::default()
     };
-    let store = TestStore::sqlite_with(options);
+    keeps_what_a_receiver_has_yet_to_get(&TestStore::sqlite_with(options)).await;
+}
+
+#[tokio::test]
+async fn postgres_keeps_what_a_receiver_has_yet_to_get() {
+    let options = PostgresOptions {
+        retention_days: 1,
+        max_finished_tasks: 1,
+        ..PostgresOptions::default()
+    };
+    let store = TestStore::postgres_with(options).await;
+    keeps_what_a_receiver_has_yet_to_get(&store).await;
+}
+
+/// In a store that keeps one finished task, for a day.
+async fn keeps_what_a_receiver_has_yet_to_get(store: &TestStore) {
     let (old, new) = (
-        unsent(&*store, "old", 1).await,
-        unsent(&*store, "new", now()).await,
+        unsent(&**store, "old", 1).await,
+        unsent(&**store, "new", now()).await,
     );
-    finished(&*store, "other", 2).await;
-    finished(&*store, "newer", now() + 1).await;
-    retire(&*store).await;
-    assert_eq!(ids(&*store).await, ["new", "newer", "old"]);
+    finished(&**store, "other", 2).await;
+    finished(&**store, "newer", now() + 1).await;
+    retire(&**store).await;
+    assert_eq!(ids(&**store).await, ["new", "newer", "old"]);
     assert!(store.advance_push(old).await.unwrap());
     assert!(store.advance_push(new).await.unwrap());
-    retire(&*store).await;
-    assert_eq!(ids(&*store).await, ["newer"]);
+    retire(&**store).await;
+    assert_eq!(ids(&**store).await, ["newer"]);
 }
