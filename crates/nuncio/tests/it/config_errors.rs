@@ -60,7 +60,7 @@ fn every_mistake_is_shown_at_once() {
     2 | max_connections = "many"
       |                   ^^^^^^
 
-    `store.url`: `mysql:x` is not a store: write `memory:` or `sqlite:PATH`
+    `store.url`: `mysql:x` is not a store: write `memory:`, `sqlite:PATH` or `postgres://USER@HOST:PORT/DATABASE`
      --> nuncio.toml:4:7
       |
     4 | url = "mysql:x"
