@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use nuncio_client::ClientError;
-use nuncio_store::{PushAdvance, PushConfig, PushProgress};
+use nuncio_store::{PushAdvance, PushConfig, PushProgress, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub(super) struct Courier {
     config: PushConfig,
     progress: PushProgress,
     folded: Option<Folded>,
+    /// What is being sent, or was sent last, tells of the task's end.
+    last: bool,
 }
 
 /// What a step led to.
@@ -60,6 +62,7 @@ impl Courier {
             config,
             progress,
             folded: None,
+            last: false,
         }
     }
 
@@ -72,7 +75,8 @@ impl Courier {
                     "a webhook is switched off");
                 self.progress.off = true;
                 self.save().await;
-                return self.push.couriers.leave(&self.config);
+                self.push.couriers.leave(&self.config);
+                return self.push.moved(&self.config.task);
             }
         };
         let since = self.progress.failing_since_millis;
@@ -80,10 +84,18 @@ impl Courier {
         loop {
             match self.step(&target, &endpoint).await {
                 Step::On => {}
-                Step::Idle if self.push.couriers.may_leave(&self.config) => return,
+                Step::Idle if self.push.couriers.may_leave(&self.config) => break,
                 Step::Idle => {}
-                Step::End => return self.push.couriers.leave(&self.config),
+                Step::End => {
+                    self.push.couriers.leave(&self.config);
+                    self.last = true;
+                    break;
+                }
             }
+        }
+        if self.last {
+            // There may be nothing more to wait for.
+            self.push.moved(&self.config.task);
         }
     }
 
@@ -104,9 +116,21 @@ impl Courier {
         let version = self.progress.delivered + 1;
         let (store, folded) = (self.push.store.as_ref(), &mut self.folded);
         let body = match build(store, &self.config, version, folded).await {
-            Ok(Payload::Body(body)) => Bytes::from(body),
+            Ok(Payload::Body(body, last)) => {
+                self.last = last;
+                Bytes::from(body)
+            }
             Ok(Payload::Nothing) => return Step::Idle,
             Ok(Payload::Gone) => return Step::End,
+            Err(StoreError::Damaged(error)) => {
+                tracing::error!(%error, task = %self.config.task, version, "an event cannot be sent");
+                self.progress.delivered = version;
+                return if self.save().await {
+                    Step::On
+                } else {
+                    Step::End
+                };
+            }
             Err(error) => {
                 tracing::error!(%error, task = %self.config.task, "a push notification waits for the store");
                 drop(place);

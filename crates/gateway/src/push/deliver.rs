@@ -156,3 +156,69 @@ impl Couriers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use nuncio_store::{
+        Created, MemoryOptions, MemoryStore, NewPushConfig, NewTask, Repeat, Store,
+    };
+    use nuncio_wire::TaskState;
+    use nuncio_wire::dialects::Dialect;
+
+    fn task(id: &str, url: &str) -> NewTask {
+        NewTask {
+            id: id.into(),
+            agent: "a".into(),
+            owner: "o".into(),
+            context_id: "c".into(),
+            dialect: Dialect::V1,
+            alias: None,
+            state: TaskState::Working,
+            status: r#"{"state":"TASK_STATE_WORKING"}"#.into(),
+            status_millis: 0,
+            message: r#"{"messageId":"m","role":"ROLE_USER","parts":[]}"#.into(),
+            metadata: None,
+            repeat: Repeat {
+                key: None,
+                key_expires_millis: 0,
+                message_id: id.to_owned(),
+                payload_hash: [0; 32],
+            },
+            push_config: Some(NewPushConfig {
+                id: "p".into(),
+                id_is_callers: true,
+                dialect: Dialect::V1,
+                config: format!(r#"{{"url":"{url}"}}"#).into(),
+            }),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_is_watched_for_as_long_as_it_has_something_to_send() {
+        let store = Arc::new(MemoryStore::new(MemoryOptions::default()));
+        let (push, woken) = Push::new(store.clone(), &Config::default()).unwrap();
+        push.start(woken).await.unwrap();
+        // An address that is no longer allowed switches its webhook off.
+        for (id, url) in [("t1", "https://127.0.0.1:1/"), ("t2", "https://[::1]/")] {
+            assert_eq!(store.create_task(task(id, url)).await, Ok(Created::New));
+            push.watch_quietly(&id.into());
+        }
+        assert_eq!(push.watching(), 2);
+        push.forget_task("t1");
+        assert_eq!(push.watching(), 1);
+        push.moved(&"t2".into());
+        let idle = async {
+            while push.watching() > 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), idle)
+            .await
+            .unwrap();
+        assert!(store.push_configs("t2").await.unwrap()[0].progress.off);
+        assert!(store.push_configs("t1").await.unwrap()[0].is_pending());
+        push.stop().await;
+    }
+}

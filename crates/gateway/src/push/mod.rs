@@ -157,6 +157,21 @@ impl Push {
     /// The webhook was deleted: what is under way and queued for it ends.
     pub fn forget(&self, task: &str, id: &str) {
         self.couriers.dismiss(task, id);
+        // It may have been the last one.
+        self.moved(&Arc::from(task));
+    }
+
+    /// The task turned out to be none, before anything of it was sent.
+    pub fn forget_task(&self, task: &str) {
+        let mut watched = self.watched.lock();
+        watched.remove(task);
+        self.count.store(watched.len(), Ordering::SeqCst);
+    }
+
+    /// How many tasks are watched.
+    #[cfg(test)]
+    fn watching(&self) -> usize {
+        self.watched.lock().len()
     }
 }
 

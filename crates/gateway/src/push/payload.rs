@@ -20,8 +20,8 @@ pub(super) struct Folded {
 
 /// What there is to send.
 pub(super) enum Payload {
-    /// This body.
-    Body(Vec<u8>),
+    /// This body, and whether it tells of the task's end.
+    Body(Vec<u8>, bool),
     /// The task has no such version yet.
     Nothing,
     /// The task is no more.
@@ -40,7 +40,8 @@ pub(super) async fn build(
             let events = store.events(&config.task, version - 1, 1).await?;
             let event = events.first();
             Ok(event.map_or(Payload::Nothing, |event| {
-                Payload::Body(canonical(&event.payload))
+                let last = event.state.is_some_and(TaskState::is_terminal);
+                Payload::Body(canonical(&event.payload), last)
             }))
         }
         Dialect::V1 | Dialect::V1Slash => {
@@ -51,7 +52,7 @@ pub(super) async fn build(
             config
                 .dialect
                 .write_event(&StreamResponse::Task(folded.task), false, &mut json);
-            Ok(Payload::Body(canonical(&json)))
+            Ok(Payload::Body(canonical(&json), false))
         }
         Dialect::V0_3 | Dialect::Legacy => {
             if folded.as_ref().is_none_or(|f| f.version > version) {
@@ -65,7 +66,8 @@ pub(super) async fn build(
             }
             let mut json = Vec::new();
             config.dialect.write_task(&folded.task, &mut json);
-            Ok(Payload::Body(canonical(&json)))
+            let last = folded.task.status.state.is_terminal();
+            Ok(Payload::Body(canonical(&json), last))
         }
     }
 }

@@ -118,6 +118,7 @@ impl Engine {
         if !live.withdraw(verdict) {
             return false;
         }
+        self.push.forget_task(&live.id);
         if let Err(error) = self.store.discard_task(&live.id).await {
             tracing::error!(%error, task = %live.id, "a withdrawn task stays in the store");
         }

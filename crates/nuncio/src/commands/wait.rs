@@ -28,9 +28,11 @@ pub(crate) async fn within<T>(budget: Option<Duration>, work: impl Future<Output
         }
     };
     tokio::select! {
+        // Listened for before the work prints anything: who reads that may press Ctrl-C at once.
+        biased;
+        Ok(()) = tokio::signal::ctrl_c() => Ended::Interrupted,
         done = work => Ended::Done(done),
         () = expiry => Ended::TimedOut(budget.unwrap_or_default()),
-        Ok(()) = tokio::signal::ctrl_c() => Ended::Interrupted,
     }
 }
 

@@ -207,7 +207,6 @@ async fn the_first_interface_that_is_spoken_is_called_at_exactly_its_address() {
                     base,
                     &[
                         ("X-FOO", "1.0", "/x"),
-                        ("GRPC", "1.0", "/g"),
                         ("jsonrpc", "1.0", path),
                         ("JSONRPC", "1.0", "/other"),
                     ],
@@ -222,7 +221,7 @@ async fn the_first_interface_that_is_spoken_is_called_at_exactly_its_address() {
             agent.base(),
             "hi",
             "--transport",
-            "grpc",
+            "rest",
             "--transport",
             "JSONRPC",
         ])
