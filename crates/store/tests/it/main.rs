@@ -2,7 +2,7 @@
 //!
 //! Cases stand in [`suite`] and are run over each store by [`on_every_store`]; [`model`] runs
 //! random sequences against a simple model; [`sqlite`] and [`crash`] are about the file,
-//! [`postgres`] is about the server.
+//! [`postgres`] and [`cut_answers`] are about the server.
 
 #![allow(clippy::unwrap_used)] // a test may stop at the first surprise
 
@@ -38,6 +38,7 @@ macro_rules! on_every_store {
 }
 
 mod crash;
+mod cut_answers;
 mod model;
 mod postgres;
 mod postgres_server;

@@ -141,6 +141,11 @@ impl Server {
         server
     }
 
+    /// Where its socket is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     fn socket(&self) -> PathBuf {
         self.directory.join(".s.PGSQL.5432")
     }
