@@ -52,27 +52,33 @@ impl Engine {
             };
             end.add_to(live, &mut changes);
         }
-        self.commit_end(live, changes).await;
-        self.close_turn(live).await;
+        if !self.commit_end(live, changes).await {
+            return self.close_turn(live).await;
+        }
+        if live.take_late_cancel() {
+            self.cancel_now(live).await;
+        }
     }
 
     /// Forgets the turn; if somebody asked for its end and waits for it, the task ends now.
     pub(super) async fn close_turn(&self, live: &Arc<LiveTask>) {
         if live.end_turn() {
-            let canceled = Applied::status(live, status(TaskState::Canceled, None), None);
-            self.commit_end(live, vec![canceled]).await;
+            self.cancel_now(live).await;
         }
     }
 
-    async fn commit_end(&self, live: &LiveTask, changes: Vec<(Change, Applied)>) {
+    async fn cancel_now(&self, live: &LiveTask) {
+        let canceled = Applied::status(live, status(TaskState::Canceled, None), None);
+        self.commit_end(live, vec![canceled]).await;
+    }
+
+    async fn commit_end(&self, live: &LiveTask, changes: Vec<(Change, Applied)>) -> bool {
+        let stored = self.commit(live, changes, Durability::Synced).await.is_ok();
         // Only a stopping gateway gives up here, and then the next start takes care of the task.
-        if self
-            .commit(live, changes, Durability::Synced)
-            .await
-            .is_err()
-        {
+        if !stored {
             tracing::warn!(task = %live.id, "the end of a turn could not be stored");
         }
+        stored
     }
 
     /// What the task becomes; `None`: nothing, it is no task after all or the gateway stops.

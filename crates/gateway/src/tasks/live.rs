@@ -270,6 +270,16 @@ impl LiveTask {
         }
         view.version = version;
         let state = view.task.status.state;
+        let settled = state.is_terminal() || state.is_interrupted();
+        // The turn is over with the state that ends it: whoever sees that state may answer at once.
+        if settled
+            && view
+                .turn
+                .as_ref()
+                .is_some_and(|turn| !turn.cancel_requested)
+        {
+            view.turn = None;
+        }
         drop(view);
         self.progress.send_replace(Progress {
             version,
@@ -350,6 +360,17 @@ impl LiveTask {
         let mut view = self.view.lock();
         let requested = view.turn.take().is_some_and(|turn| turn.cancel_requested);
         requested && !view.task.status.state.is_terminal()
+    }
+
+    /// Takes a request to cancel that came too late for the turn's end but not for the task.
+    pub(super) fn take_late_cancel(&self) -> bool {
+        let mut view = self.view.lock();
+        let late = view.turn.as_ref().is_some_and(|turn| turn.cancel_requested)
+            && view.task.status.state.is_interrupted();
+        if late || view.task.status.state.is_terminal() {
+            view.turn = None;
+        }
+        late
     }
 
     /// Asks the turn, if there is one, to end as CANCELED.

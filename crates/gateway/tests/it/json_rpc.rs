@@ -208,3 +208,23 @@ async fn answers_and_frames_carry_the_id_of_the_request() {
         assert!(count > 0, "{text}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_may_be_answered_the_moment_it_is_seen() {
+    let config = "[agents.kit]\nbackend = \"conformance\"\nprofile = \"tck\"\n";
+    let rig = Rig::start(Store::Memory, config).await;
+    for _ in 0..200 {
+        let mut ask = message("x");
+        ask["message"]["messageId"] = json!("tck-input-required");
+        let asked = rig.call("SendMessage", ask).await["result"]["task"].clone();
+        assert_eq!(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+        let mut reply = message("x");
+        reply["message"]["messageId"] = json!("tck-complete-task");
+        reply["message"]["taskId"] = asked["id"].clone();
+        let answer = rig.call("SendMessage", reply).await;
+        assert_eq!(
+            answer["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED",
+            "{answer}"
+        );
+    }
+}

@@ -52,10 +52,13 @@ impl Writer {
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || {
-                run(&connection, recent, queue, epoch, &ready);
+                let closed = run(&connection, recent, queue, epoch, &ready);
                 drop(connection);
-                // Last of all: now another process may open the file.
+                // Now another process may open the file, and only then may anybody be told so.
                 drop(lock);
+                if let Some((answer, outcome)) = closed {
+                    let _ = answer.send(outcome);
+                }
             })
             .map_err(|error| StoreError::Open(format!("cannot start the store: {error}")))?;
         let writer = Self {
@@ -94,13 +97,14 @@ impl Drop for Writer {
     }
 }
 
+/// Works until the queue ends or somebody closes it; then gives what to tell them, and how.
 fn run(
     connection: &Connection,
     recent: Arc<Recent>,
     mut queue: mpsc::Receiver<Order>,
     epoch: u64,
     ready: &std::sync::mpsc::Sender<Result<(), StoreError>>,
-) {
+) -> Option<(Answer<()>, Result<(), StoreError>)> {
     let mut batches = match Batches::new(connection, recent) {
         Ok(batches) => {
             let _ = ready.send(Ok(()));
@@ -108,7 +112,7 @@ fn run(
         }
         Err(error) => {
             let _ = ready.send(Err(error.into()));
-            return;
+            return None;
         }
     };
     let mut busy = false;
@@ -121,10 +125,11 @@ fn run(
         batches.run(batch);
         if let Some(answer) = close {
             queue.close();
-            let _ = answer.send(batches.close(epoch));
-            return;
+            let outcome = batches.close(epoch);
+            return Some((answer, outcome));
         }
     }
+    None
 }
 
 /// Takes what waits, up to the bounds of a batch or a wish to close.
