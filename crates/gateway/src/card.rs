@@ -82,6 +82,11 @@ impl BaseUrl {
         (url.path() == "/").then(|| format!("{host}:{port}"))
     }
 
+    /// The same as a URL.
+    fn grpc_url(&self) -> Option<String> {
+        self.grpc_address().map(|_| self.0.to_string())
+    }
+
     /// Where an agent takes the 2025-04 dialect.
     #[must_use]
     pub fn legacy_url(&self, name: &str) -> String {
@@ -234,28 +239,32 @@ fn interfaces(
     base: &BaseUrl,
 ) -> Vec<AgentInterface> {
     let name = &agent.name;
-    let bindings = [
-        ("JSONRPC", Some(base.agent_url(name, is_default))),
-        ("HTTP+JSON", Some(base.rest_url(name, is_default))),
-        (GRPC, base.grpc_address()),
-    ];
+    let kit_wants_urls = agent.conformance.is_some_and(|kit| kit.grpc_urls);
     let versions = ["1.0", "0.3"].into_iter();
     versions
         .take(if config.compat.v0_3 { 2 } else { 1 })
         .flat_map(|version| {
-            let interface = move |(binding, url): &(&str, Option<String>)| AgentInterface {
-                url: url.clone().unwrap_or_default(),
-                protocol_binding: (*binding).to_owned(),
-                tenant: tenant_at(agent, is_default, binding, version),
-                protocol_version: version.to_owned(),
-            };
-            let served = bindings.iter().filter(move |(binding, url)| {
+            let grpc = match version {
                 // Without a path and without a tenant there is only the default agent.
-                let nameless = *binding == GRPC && version == "0.3" && !is_default;
-                url.is_some() && !nameless
-            });
-            served.map(interface)
+                "0.3" if !is_default => None,
+                "0.3" if kit_wants_urls => base.grpc_url(),
+                _ => base.grpc_address(),
+            };
+            let bindings = [
+                ("JSONRPC", Some(base.agent_url(name, is_default))),
+                ("HTTP+JSON", Some(base.rest_url(name, is_default))),
+                (GRPC, grpc),
+            ];
+            bindings.map(|(binding, url)| {
+                Some(AgentInterface {
+                    url: url?,
+                    protocol_binding: binding.to_owned(),
+                    tenant: tenant_at(agent, is_default, binding, version),
+                    protocol_version: version.to_owned(),
+                })
+            })
         })
+        .flatten()
         .collect()
 }
 

@@ -102,6 +102,13 @@ impl ServedAgent {
             .then(ids::new_id)
     }
 
+    /// The id of a push configuration that is set without one.
+    #[must_use]
+    pub fn push_config_id(&self) -> Option<String> {
+        let of_kit = self.conformance.and_then(|kit| kit.push_config_id);
+        of_kit.map(str::to_owned)
+    }
+
     /// Whether nothing can be asked of it without a credential, whatever the gateway wants of others.
     #[must_use]
     pub fn requires_credential(&self) -> bool {

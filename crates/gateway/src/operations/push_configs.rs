@@ -28,7 +28,7 @@ impl Operations {
     ) -> Result<Reply, A2aError> {
         require_push(&asked.agent)?;
         let task = config.task_id.clone().unwrap_or_default();
-        let new = self.new_push_config(config, asked.dialect, "")?;
+        let new = self.new_push_config(asked, config, "")?;
         self.require_task(asked, &task).await?;
         let store = self.engine.store();
         let kept = store.put_push_config(&task, new).await;
@@ -111,19 +111,19 @@ impl Operations {
             return Ok(None);
         };
         require_push(&asked.agent)?;
-        self.new_push_config(config, asked.dialect, INLINE)
-            .map(Some)
+        self.new_push_config(asked, config, INLINE).map(Some)
     }
 
     fn new_push_config(
         &self,
+        asked: &Asked,
         config: TaskPushNotificationConfig,
-        dialect: Dialect,
         path: &str,
     ) -> Result<NewPushConfig, A2aError> {
         let push = self.engine.push();
         push.check_url(&config.url, &format!("{path}url"))?;
         let id = config.id.filter(|id| !id.is_empty());
+        let id = id.or_else(|| asked.agent.push_config_id());
         let id_is_callers = id.is_some();
         let content = TaskPushNotificationConfig {
             tenant: None,
@@ -140,7 +140,7 @@ impl Operations {
         Ok(NewPushConfig {
             id: id.unwrap_or_else(ids::new_id).into(),
             id_is_callers,
-            dialect,
+            dialect: asked.dialect,
             config: json.into(),
         })
     }

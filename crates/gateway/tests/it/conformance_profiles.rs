@@ -139,3 +139,41 @@ async fn the_profile_of_0_3_has_a_merged_card() {
         assert!(echo.json.get("url").is_none());
     }
 }
+
+#[tokio::test]
+async fn the_profile_of_0_3_gives_grpc_addresses_as_urls() {
+    for (profile, is_url) in [("tck03", true), ("itk", false)] {
+        let rig = with_profile(profile).await;
+        let address = rig.base.trim_start_matches("http://");
+        let expected = if is_url { rig.base.as_str() } else { address };
+        let card = card(&rig).await;
+        let interfaces = card["supportedInterfaces"].as_array().expect("a list");
+        let grpc = interfaces
+            .iter()
+            .filter(|it| it["protocolBinding"] == "GRPC");
+        let urls: Vec<_> = grpc
+            .map(|it| (&it["protocolVersion"], &it["url"]))
+            .collect();
+        let v1 = (&json!("1.0"), &json!(address));
+        assert_eq!(urls, [v1, (&json!("0.3"), &json!(expected))], "{profile}");
+    }
+}
+
+/// The kit sets a configuration without an id and asks for the one called `default`.
+#[tokio::test]
+async fn the_profile_of_0_3_names_push_configurations_that_have_no_id() {
+    for (profile, is_named) in [("tck03", true), ("tck", false)] {
+        let rig = with_profile(profile).await;
+        let sent = rest(&rig, "/message:send", &[], Some(&message("x"))).await;
+        let id = sent.json["task"]["id"].as_str().expect("a task");
+        let path = format!("/tasks/{id}/pushNotificationConfigs");
+        for url in ["https://example.com/one", "https://example.com/two"] {
+            let made = rest(&rig, &path, &[], Some(&json!({ "url": url }))).await;
+            assert_eq!(made.json["id"] == "default", is_named, "{}", made.json);
+        }
+        let found = rest(&rig, &format!("{path}/default"), &[], None).await;
+        let url = found.json["url"].as_str();
+        let expected = is_named.then_some("https://example.com/two");
+        assert_eq!(url, expected, "{profile}: {}", found.json);
+    }
+}

@@ -44,6 +44,12 @@ pub struct ProfileSwitches {
     pub merged_card: bool,
     /// Whether push notifications may go to loopback addresses.
     pub loopback_push: bool,
+    /// The id of a push configuration that is set without one. The TCK for 0.3 asks for it by a
+    /// name of its own, which the protocol does not know; `None` makes one up.
+    pub push_config_id: Option<&'static str>,
+    /// Whether a card gives the addresses of gRPC in 0.3 as URLs, as its text has it (0.3, 5.5.5).
+    /// The SDKs of 0.3 open channels to what stands there, so everybody else gets `host:port`.
+    pub grpc_urls: bool,
 }
 
 /// Media types the agent's card names where a profile refuses all others.
@@ -103,6 +109,8 @@ impl Profile {
             makes_message_ids: acts,
             merged_card: self == Self::Tck03,
             loopback_push: full,
+            push_config_id: (self == Self::Tck03).then_some("default"),
+            grpc_urls: self == Self::Tck03,
         }
     }
 }
