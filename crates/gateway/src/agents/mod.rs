@@ -16,8 +16,12 @@ pub use crate::tasks::TurnEvents;
 pub mod command;
 pub mod conformance;
 pub mod echo;
+mod file_name;
+pub mod process;
+mod reply;
 mod served;
 
+pub use reply::INPUT_REQUIRED_MARKER;
 pub use served::{Agents, ServedAgent, TurnLimits};
 
 /// An agent behind the gateway.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Duration, ExtensionConfig, WebUrl};
-use crate::agents::command::{BASE_VARIABLES, Environment};
+use crate::agents::process::{BASE_VARIABLES, Environment};
 
 /// Characters of a name: it is a path segment, a tenant and a file name.
 pub const MAX_NAME_CHARS: usize = 64;

@@ -6,39 +6,39 @@
 
 mod context_dir;
 mod decode;
-mod environment;
-mod file_name;
-mod group;
 mod jsonl;
 mod message_text;
 mod output;
 mod program;
-mod reply;
 mod scratch;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod variables;
 
 pub use context_dir::context_dir_name;
-pub use environment::{BASE_VARIABLES, Environment, MAX_JSON_VARIABLE_BYTES};
-pub use reply::INPUT_REQUIRED_MARKER;
-pub use settings::{
-    CommandSettings, DEFAULT_KILL_GRACE, DEFAULT_MAX_OUTPUT_BYTES, Protocol, check,
-};
+pub use settings::{CommandSettings, DEFAULT_KILL_GRACE, DEFAULT_MAX_OUTPUT_BYTES, Protocol};
+pub use variables::MAX_JSON_VARIABLE_BYTES;
 
 use async_trait::async_trait;
 use std::path::Path;
+use std::time::Duration;
 
 use self::jsonl::Lines;
-use self::output::Output;
+use self::output::{Output, Text};
 use self::program::{Program, describe};
-use self::reply::{Reply, Said};
+use super::process::check_program;
+use super::reply::{Reply, Said};
 use super::{Agent, Turn, TurnEnd, TurnEvent, TurnEvents};
 use crate::config::CommandConfig;
 use crate::ids;
+use crate::tasks::Stopped;
 
 /// What a caller is told when a program ends well and says nothing.
 const NO_ANSWER: &str = "the agent's program ended without an answer";
+/// How long a chunk waits for more: joins the many small writes of a burst, and lets a program
+/// that writes once and ends give one whole artifact; nobody sees the delay.
+const LINGER: Duration = Duration::from_millis(2);
 /// Characters of an error id: enough to find one line in a log.
 const ERROR_ID_CHARS: usize = 12;
 
@@ -51,6 +51,12 @@ enum Halt {
     Fault(String),
     /// The program said how the turn ends.
     Ended(TurnEnd),
+}
+
+impl From<Stopped> for Halt {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
 }
 
 /// An agent that is a program.
@@ -69,7 +75,7 @@ impl Command {
 
     /// The agent with these settings, if its program can be started.
     pub fn from_settings(settings: CommandSettings) -> Result<Self, String> {
-        check(&settings)?;
+        check_program(&settings.command, &settings.cwd, &settings.environment)?;
         if let Some(dir) = &settings.scratch_dir {
             scratch::remove_left_behind(dir);
         }
@@ -79,12 +85,13 @@ impl Command {
     async fn text(
         &self,
         program: &mut Program,
-        mut output: Output,
+        output: Output,
         turn: &Turn,
         events: &mut TurnEvents,
     ) -> Result<TurnEnd, Halt> {
-        let mut reply = Reply::new(turn);
-        let status = program.attend(reply.stream(&mut output, events)).await?;
+        let mut reply = Reply::of_program(turn, LINGER);
+        let mut text = Text::new(output);
+        let status = program.attend(reply.stream(&mut text, events)).await?;
         if !status.success() {
             reply.cut_off(events);
             return Err(Halt::Fault(describe(status)));
@@ -92,9 +99,6 @@ impl Command {
         let said = reply.said(events);
         let files = self.hand_over_files(program, events).await?;
         match said {
-            Said::Question(text) if text.is_empty() => Ok(TurnEnd::InputRequired(
-                turn.reply_text("The agent needs more input."),
-            )),
             Said::Question(text) => Ok(TurnEnd::InputRequired(turn.reply_text(text))),
             Said::Nothing if files == 0 => Err(Halt::Fault(NO_ANSWER.to_owned())),
             Said::Nothing | Said::Answer => Ok(TurnEnd::Completed(None)),

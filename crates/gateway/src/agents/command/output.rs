@@ -1,24 +1,22 @@
 //! The pipes of a running program: what it is fed, what it writes, and when that is all.
 
 use bytes::BytesMut;
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::Halt;
+use super::decode::Utf8Pieces;
+use crate::agents::reply::{Heard, Source};
 
 /// Bytes asked of the pipe at a time: what a pipe of Linux holds.
 pub(super) const READ_BYTES: usize = 64 * 1024;
 /// How long a pipe is still read after its program and group are gone. Passes only if a process
 /// that left the group keeps the pipe open; what lies in the pipe is read without waiting.
 const DRAIN_LIMIT: Duration = Duration::from_millis(500);
-/// Bytes of standard error that are kept for the log: its end, where the reason stands.
-const STDERR_TAIL_BYTES: usize = 8 * 1024;
-
 /// Fires when the program is gone and all it wrote is in the pipes.
 #[derive(Clone, Debug)]
 pub(super) struct Gone {
@@ -39,7 +37,8 @@ impl Gone {
         self.token.cancel();
     }
 
-    async fn drained(&mut self) {
+    /// Returns a moment after the program is gone.
+    pub(super) async fn drained(&mut self) {
         self.token.cancelled().await;
         let at = *self
             .drained_at
@@ -96,40 +95,43 @@ impl Output {
     }
 }
 
+/// Standard output as text.
+#[derive(Debug)]
+pub(super) struct Text {
+    output: Output,
+    buffer: BytesMut,
+    decoder: Utf8Pieces,
+}
+
+impl Text {
+    pub(super) fn new(output: Output) -> Self {
+        Self {
+            output,
+            buffer: BytesMut::new(),
+            decoder: Utf8Pieces::default(),
+        }
+    }
+}
+
+impl Source for Text {
+    type Halt = Halt;
+
+    async fn hear(&mut self, text: &mut String) -> Result<Heard, Halt> {
+        let more = self.output.read(&mut self.buffer).await?;
+        if !more {
+            self.decoder.finish(text);
+            return Ok(Heard::End);
+        }
+        self.decoder.push(&self.buffer, text);
+        self.buffer.clear();
+        Ok(Heard::Text)
+    }
+}
+
 /// Writes the input and closes; never returns. A program need not read what it is given.
 pub(super) async fn feed(stdin: Option<ChildStdin>, input: &[u8]) -> Infallible {
     if let Some(mut stdin) = stdin {
         drop(stdin.write_all(input).await);
     }
     std::future::pending().await
-}
-
-/// The end of standard error.
-#[derive(Debug, Default)]
-pub(super) struct StderrTail(VecDeque<u8>);
-
-impl StderrTail {
-    /// Reads until the program closes its standard error or is gone.
-    pub(super) async fn follow(&mut self, stderr: &mut ChildStderr, mut gone: Gone) {
-        let mut buffer = vec![0; STDERR_TAIL_BYTES];
-        loop {
-            let got = tokio::select! {
-                biased;
-                got = stderr.read(&mut buffer) => got.unwrap_or(0),
-                () = gone.drained() => 0,
-            };
-            if got == 0 {
-                return;
-            }
-            self.0.extend(&buffer[..got]);
-            let surplus = self.0.len().saturating_sub(STDERR_TAIL_BYTES);
-            self.0.drain(..surplus);
-        }
-    }
-
-    /// The text for the log.
-    pub(super) fn text(&self) -> String {
-        let bytes: Vec<u8> = self.0.iter().copied().collect();
-        String::from_utf8_lossy(&bytes).trim().to_owned()
-    }
 }

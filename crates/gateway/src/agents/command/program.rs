@@ -10,13 +10,13 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::Halt;
 use super::context_dir::context_dir;
-use super::environment::turn_variables;
-use super::group::Group;
 use super::message_text::message_text;
-use super::output::{Gone, Output, StderrTail, feed};
+use super::output::{Gone, Output, feed};
 use super::scratch::Scratch;
-use super::settings::{CommandSettings, Protocol, find_program};
+use super::settings::{CommandSettings, Protocol};
+use super::variables::turn_variables;
 use crate::agents::Turn;
+use crate::agents::process::{Group, StderrTail, find_program};
 
 /// The running program of one turn. Dropping it kills the whole group.
 pub(super) struct Program {
@@ -87,9 +87,7 @@ impl Program {
         let feeding = feed(self.stdin.take(), &self.input);
         let ending = end_of(&mut self.child, &mut self.group, &self.gone);
         let listening = async {
-            self.stderr_tail
-                .follow(&mut self.stderr, self.gone.clone())
-                .await;
+            listen(&mut self.stderr_tail, &mut self.stderr, &self.gone).await;
             Ok(())
         };
         let all = async { tokio::try_join!(ending, reading, listening) };
@@ -102,7 +100,7 @@ impl Program {
     /// Lets a program that has said its last word end by itself, for as long as `grace`.
     pub(super) async fn see_out(&mut self, mut output: Output, grace: Duration) {
         let ending = end_of(&mut self.child, &mut self.group, &self.gone);
-        let listening = self.stderr_tail.follow(&mut self.stderr, self.gone.clone());
+        let listening = listen(&mut self.stderr_tail, &mut self.stderr, &self.gone);
         let all = async { tokio::join!(ending, listening, output.discard()) };
         // Not in time: `stop` comes next.
         drop(tokio::time::timeout(grace, all).await);
@@ -115,6 +113,16 @@ impl Program {
         drop(self);
         // Removing many files takes time that other turns need.
         drop(tokio::task::spawn_blocking(move || drop(scratch)).await);
+    }
+}
+
+/// Keeps the end of standard error until it is closed or the program is gone.
+async fn listen(tail: &mut StderrTail, stderr: &mut ChildStderr, gone: &Gone) {
+    let mut gone = gone.clone();
+    tokio::select! {
+        biased;
+        () = tail.follow(stderr) => {}
+        () = gone.drained() => {}
     }
 }
 
@@ -165,7 +173,7 @@ fn prepare(
     turn: Turn,
 ) -> impl FnOnce() -> Result<Prepared, String> + Send + 'static {
     move || {
-        let program = find_program(&settings)?;
+        let program = find_program(&settings.command, &settings.cwd, &settings.environment)?;
         let context_dir = settings
             .context_dirs
             .as_deref()

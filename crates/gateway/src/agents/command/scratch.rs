@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-use super::file_name::{FileNames, media_type_of};
+use crate::agents::file_name::{FileNames, media_type_of};
 use crate::ids;
 
 /// Most files one turn may hand over: as many as a message may have parts.

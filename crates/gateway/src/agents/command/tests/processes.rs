@@ -1,7 +1,8 @@
 //! Programs that fail, hang, flood and leave others behind.
 
 use super::*;
-use crate::agents::command::{Command, CommandSettings, Environment};
+use crate::agents::command::{Command, CommandSettings};
+use crate::agents::process::Environment;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};

@@ -161,7 +161,7 @@ async fn the_environment_is_clean_and_says_whose_turn_it_is() {
         let name = variable.split('=').next().unwrap();
         let known = name.starts_with("A2A_")
             || ["MODEL", "PASSED_ON"].contains(&name)
-            || super::super::BASE_VARIABLES.contains(&name)
+            || crate::agents::process::BASE_VARIABLES.contains(&name)
             || of_the_shell.contains(&name);
         assert!(known, "{variable}");
     }

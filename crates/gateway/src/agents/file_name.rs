@@ -58,7 +58,7 @@ const MEDIA_TYPES: [(&str, &str); 36] = [
 ];
 
 /// The media type a file name stands for, if it is a common one.
-pub(super) fn media_type_of(name: &str) -> Option<&'static str> {
+pub(crate) fn media_type_of(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     let found = MEDIA_TYPES
         .iter()
@@ -76,13 +76,13 @@ fn extension_of(media_type: &str) -> Option<&'static str> {
 
 /// Gives out names that are safe and, even where case does not count, different.
 #[derive(Debug, Default)]
-pub(super) struct FileNames {
+pub(crate) struct FileNames {
     taken: HashSet<String>,
 }
 
 impl FileNames {
     /// A name of one path segment for a file with this label and media type.
-    pub(super) fn give(&mut self, label: Option<&str>, media_type: Option<&str>) -> String {
+    pub(crate) fn give(&mut self, label: Option<&str>, media_type: Option<&str>) -> String {
         let name = label.and_then(safe_name).unwrap_or_else(|| {
             let extension = media_type.and_then(extension_of).unwrap_or("bin");
             format!("file.{extension}")

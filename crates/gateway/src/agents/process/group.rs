@@ -21,7 +21,7 @@ const VANISH_LIMIT: Duration = Duration::from_secs(1);
 
 /// A process group that is killed at the latest when this is dropped.
 #[derive(Debug)]
-pub(super) struct Group {
+pub struct Group {
     id: Pid,
     over: bool,
 }
@@ -30,7 +30,7 @@ impl Group {
     /// The group led by `leader`, which was started in a group of its own.
     ///
     /// `None` if the leader was waited for already.
-    pub(super) fn led_by(leader: &Child) -> Option<Self> {
+    pub fn led_by(leader: &Child) -> Option<Self> {
         let id = leader.id().and_then(|id| i32::try_from(id).ok())?;
         Some(Self {
             id: Pid::from_raw(id),
@@ -39,7 +39,7 @@ impl Group {
     }
 
     /// Ends all of it: SIGTERM, after `grace` SIGKILL. Returns when it is gone.
-    pub(super) async fn stop(&mut self, leader: &mut Child, grace: Duration) {
+    pub async fn stop(&mut self, leader: &mut Child, grace: Duration) {
         if self.over {
             return;
         }
@@ -60,7 +60,7 @@ impl Group {
 
     /// Kills what the leader left behind when it exited. Must follow the wait for the leader at
     /// once: while a member lives, the group's number cannot be given to anybody else.
-    pub(super) async fn sweep(&mut self) {
+    pub async fn sweep(&mut self) {
         if self.over {
             return;
         }

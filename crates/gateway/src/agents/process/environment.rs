@@ -1,4 +1,4 @@
-//! The variables of a program: a clean environment, what is configured, and the turn's `A2A_*`.
+//! The variables of a program: a clean environment and what is configured.
 //!
 //! Nothing of nuncio's own environment is passed unless it is named here or in the configuration,
 //! so that no credential of the gateway reaches a program by accident.
@@ -6,20 +6,12 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::Path;
-
-use super::scratch::Scratch;
-use crate::agents::Turn;
 
 /// Variables every program gets if they are set: how to find programs, the home directory (git,
 /// language runtimes and agent CLIs do not start without it), language, time zone, temporary files.
 pub const BASE_VARIABLES: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 /// Where programs are looked for when nothing says where.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Longest JSON that goes into a variable, in bytes (64 KiB): the kernel takes at most 128 KiB in
-/// one. Longer metadata is left out.
-pub const MAX_JSON_VARIABLE_BYTES: usize = 64 * 1024;
-
 /// Variables by name. Prints only names, since values may be secrets.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<OsString, OsString>);
@@ -67,46 +59,6 @@ impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.keys()).finish()
     }
-}
-
-/// What a program learns about its turn. These win over configured variables of the same name.
-pub(super) fn turn_variables(
-    turn: &Turn,
-    scratch: &Scratch,
-    context_dir: Option<&Path>,
-) -> Vec<(&'static str, OsString)> {
-    let first = turn.opening == turn.message;
-    let mut variables: Vec<(&'static str, OsString)> = vec![
-        ("A2A_AGENT", text(&turn.agent)),
-        ("A2A_TASK_ID", text(&turn.task_id)),
-        ("A2A_CONTEXT_ID", text(&turn.context_id)),
-        ("A2A_MESSAGE_ID", text(&turn.message.message_id)),
-        ("A2A_CALLER", text(&turn.owner)),
-        ("A2A_TURN", if first { "first" } else { "continue" }.into()),
-        ("A2A_FILES_DIR", scratch.files_dir().into()),
-        ("A2A_FILES", scratch.file_list()),
-        ("A2A_OUTPUT_DIR", scratch.output_dir().into()),
-    ];
-    if let Some(dir) = context_dir {
-        variables.push(("A2A_CONTEXT_DIR", dir.into()));
-    }
-    let metadata = [
-        ("A2A_METADATA", turn.metadata.as_ref()),
-        ("A2A_MESSAGE_METADATA", turn.message.metadata.as_ref()),
-    ];
-    for (name, value) in metadata {
-        if let Some(json) = value.map(nuncio_wire::Metadata::get)
-            && json.len() <= MAX_JSON_VARIABLE_BYTES
-        {
-            variables.push((name, text(json)));
-        }
-    }
-    variables
-}
-
-/// A variable cannot hold U+0000, and an id of a caller must not keep a program from starting.
-fn text(value: &str) -> OsString {
-    value.replace('\0', "\u{FFFD}").into()
 }
 
 #[cfg(test)]

@@ -1,31 +1,50 @@
-//! Text mode, outward: standard output becomes one streamed text, a question, or one JSON value.
+//! What an agent says as it says it: one streamed text, a question, or one JSON value.
 //!
-//! Which of them it is shows in the first bytes, so those are held back until it is decided.
+//! Which of them it is shows in the first bytes, so those are held back until it is decided. Where
+//! the text comes from is a [`Source`]'s business.
 
-use bytes::BytesMut;
 use nuncio_wire::limits::MAX_USER_JSON_DEPTH;
 use nuncio_wire::{Artifact, Part, PartContent, RawJson};
 use serde::de::IgnoredAny;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-use super::Halt;
-use super::decode::Utf8Pieces;
-use super::output::Output;
-use crate::agents::{Turn, TurnEvent, TurnEvents};
+use super::{Turn, TurnEvent, TurnEvents};
 use crate::ids;
+use crate::tasks::Stopped;
 
 /// How a reply begins that is a question to the caller, in any case.
 pub const INPUT_REQUIRED_MARKER: &str = "[INPUT_REQUIRED]";
+/// What a question says that is only the marker.
+const EMPTY_QUESTION: &str = "The agent needs more input.";
 /// Bytes of one chunk at most (64 KiB): what a pipe gives in one piece.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// How long a chunk waits for more: joins the many small writes of a burst, and lets a program
-/// that writes once and ends give one whole artifact; nobody sees the delay.
-const LINGER: Duration = Duration::from_millis(2);
 /// Blank bytes at the beginning after which a reply is taken as text (64 KiB).
 const MAX_HELD_BLANKS: usize = 64 * 1024;
 /// Bytes up to which a reply that looks like JSON is held back to be sent as data (1 MiB).
 const MAX_HELD_JSON: usize = 1024 * 1024;
+
+/// Where a reply comes from.
+pub(crate) trait Source {
+    /// Why it is not listened to any longer.
+    type Halt: From<Stopped>;
+
+    /// Waits for what comes next. Text is added to `text`, which happens only when this returns:
+    /// it may be dropped before and called again.
+    fn hear(&mut self, text: &mut String)
+    -> impl Future<Output = Result<Heard, Self::Halt>> + Send;
+}
+
+/// What came.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// Text, which was added.
+    Text,
+    /// Something else, which comes after the text so far.
+    Event(TurnEvent),
+    /// Nothing more comes.
+    End,
+}
 
 /// What a reply turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +59,10 @@ enum Kind {
 
 /// The reply as it grows.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     kind: Kind,
     json_wanted: bool,
-    decoder: Utf8Pieces,
+    linger: Duration,
     /// Text that was not emitted yet.
     held: String,
     artifact_id: String,
@@ -52,7 +71,7 @@ pub(super) struct Reply {
 
 /// How a reply ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(crate) enum Said {
     /// Nothing, or only blanks.
     Nothing,
     /// An answer, which was handed over.
@@ -62,64 +81,76 @@ pub(super) enum Said {
 }
 
 impl Reply {
-    pub(super) fn new(turn: &Turn) -> Self {
-        let modes = &turn.accepted_output_modes;
-        let takes_json = |mode: &String| {
-            matches!(mode.as_str(), "*/*" | "application/*") || mode.starts_with("application/json")
-        };
+    /// A reply of a model: text only. A chunk goes out as soon as nothing more is there to be read;
+    /// what comes while it is committed makes the next one.
+    pub(crate) fn of_model() -> Self {
         Self {
             kind: Kind::Undecided,
-            json_wanted: modes.is_empty() || modes.iter().any(takes_json),
-            decoder: Utf8Pieces::default(),
+            json_wanted: false,
+            linger: Duration::ZERO,
             held: String::new(),
             artifact_id: ids::new_id(),
             started: false,
         }
     }
 
-    /// Streams all of the output. Returns when the program wrote its last byte.
-    pub(super) async fn stream(
+    /// A reply of a program, which may be one JSON value if the caller takes that. `linger` is how
+    /// long a chunk waits for more.
+    pub(crate) fn of_program(turn: &Turn, linger: Duration) -> Self {
+        let modes = &turn.accepted_output_modes;
+        let takes_json = |mode: &String| {
+            matches!(mode.as_str(), "*/*" | "application/*") || mode.starts_with("application/json")
+        };
+        Self {
+            json_wanted: modes.is_empty() || modes.iter().any(takes_json),
+            linger,
+            ..Self::of_model()
+        }
+    }
+
+    /// Hands over all that `source` says. Returns when it has said its last word.
+    pub(crate) async fn stream<S: Source>(
         &mut self,
-        output: &mut Output,
+        source: &mut S,
         events: &mut TurnEvents,
-    ) -> Result<(), Halt> {
-        let mut buffer = BytesMut::new();
+    ) -> Result<(), S::Halt> {
         let mut flush_at = None;
         loop {
+            let linger = self.linger;
             let flush = async {
                 match flush_at {
+                    Some(_) if linger.is_zero() => {}
                     Some(at) => sleep_until(at).await,
                     None => std::future::pending().await,
                 }
             };
-            let more = tokio::select! {
+            let heard = tokio::select! {
                 biased;
-                more = output.read(&mut buffer) => Some(more?),
+                heard = source.hear(&mut self.held) => Some(heard?),
                 () = flush => None,
             };
-            match more {
-                Some(true) => self.take(&buffer),
-                Some(false) => break,
+            match heard {
+                Some(Heard::Text) => self.decide(false),
+                Some(Heard::Event(event)) => self.emit_before(event, events).await?,
+                Some(Heard::End) => break,
                 None => self.emit(events).await?,
             }
-            buffer.clear();
             if self.held.len() >= CHUNK_BYTES && self.kind == Kind::Text {
                 self.emit(events).await?;
             }
             flush_at = match (self.kind == Kind::Text && !self.held.is_empty(), flush_at) {
-                (true, None) => Some(Instant::now() + LINGER),
+                (true, None) => Some(Instant::now() + linger),
                 (true, at) => at,
                 (false, _) => None,
             };
         }
-        self.decoder.finish(&mut self.held);
         self.decide(true);
         Ok(())
     }
 
-    /// What was said, once the output is over and the program ended well. The last chunk of an
-    /// answer, or its data, is handed over with the end of the turn.
-    pub(super) fn said(mut self, events: &mut TurnEvents) -> Said {
+    /// What was said, once the agent has ended well. The last chunk of an answer, or its data, is
+    /// handed over with the end of the turn.
+    pub(crate) fn said(mut self, events: &mut TurnEvents) -> Said {
         match self.kind {
             Kind::Undecided => Said::Nothing,
             Kind::Question => Said::Question(after_marker(&self.held)),
@@ -137,8 +168,8 @@ impl Reply {
         }
     }
 
-    /// Hands over what is still held back of a reply whose program failed: it may say why.
-    pub(super) fn cut_off(mut self, events: &mut TurnEvents) {
+    /// Hands over what is still held back of a reply whose agent failed: it may say why.
+    pub(crate) fn cut_off(mut self, events: &mut TurnEvents) {
         if self.started || !self.held.trim().is_empty() {
             events.push(self.chunk(true));
         }
@@ -149,11 +180,6 @@ impl Reply {
         let mut part = Part::new(PartContent::Data(data));
         part.media_type = Some("application/json".to_owned());
         Some(part)
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        self.decoder.push(bytes, &mut self.held);
-        self.decide(false);
     }
 
     fn decide(&mut self, at_end: bool) {
@@ -175,11 +201,20 @@ impl Reply {
         };
     }
 
-    async fn emit(&mut self, events: &mut TurnEvents) -> Result<(), Halt> {
-        events
-            .emit(self.chunk(false))
-            .await
-            .map_err(|_| Halt::Stopped)
+    async fn emit(&mut self, events: &mut TurnEvents) -> Result<(), Stopped> {
+        events.emit(self.chunk(false)).await
+    }
+
+    /// Emits an event after the text that came before it, in one commit.
+    async fn emit_before(
+        &mut self,
+        event: TurnEvent,
+        events: &mut TurnEvents,
+    ) -> Result<(), Stopped> {
+        if self.kind == Kind::Text && !self.held.is_empty() {
+            events.push(self.chunk(false));
+        }
+        events.emit(event).await
     }
 
     fn chunk(&mut self, last_chunk: bool) -> TurnEvent {
@@ -207,7 +242,10 @@ fn after_marker(reply: &str) -> String {
         .trim_start()
         .get(INPUT_REQUIRED_MARKER.len()..)
         .unwrap_or_default();
-    question.trim().to_owned()
+    match question.trim() {
+        "" => EMPTY_QUESTION.to_owned(),
+        question => question.to_owned(),
+    }
 }
 
 /// Whether this is one JSON object or array, or the beginning of one.
@@ -227,19 +265,16 @@ mod tests {
 
     fn reply() -> Reply {
         Reply {
-            kind: Kind::Undecided,
             json_wanted: true,
-            decoder: Utf8Pieces::default(),
-            held: String::new(),
-            artifact_id: "a".to_owned(),
-            started: false,
+            ..Reply::of_model()
         }
     }
 
     fn read(pieces: &[&str]) -> Reply {
         let mut reply = reply();
         for piece in pieces {
-            reply.take(piece.as_bytes());
+            reply.held.push_str(piece);
+            reply.decide(false);
         }
         reply.decide(true);
         reply
@@ -293,7 +328,8 @@ mod tests {
             ("[é", Kind::Text),
         ] {
             let mut reply = reply();
-            reply.take(text.as_bytes());
+            reply.held.push_str(text);
+            reply.decide(false);
             assert_eq!(reply.kind, kind, "{text}");
         }
     }
