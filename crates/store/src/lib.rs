@@ -12,6 +12,7 @@ mod memory;
 mod open;
 mod postgres;
 pub mod push;
+mod sessions;
 mod sqlite;
 pub mod tasks;
 
@@ -27,6 +28,7 @@ pub use push::{
     MAX_PUSH_CONFIGS_PER_OWNER, MAX_PUSH_CONFIGS_PER_TASK, NewPushConfig, PushAdvance, PushConfig,
     PushProgress,
 };
+pub use sessions::{Conversation, KeptSession};
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use tasks::{
     Created, Cursor, Include, ListQuery, NewTask, Page, Repeat, Segment, TaskRecord, Visibility,
@@ -87,6 +89,10 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError>;
 
+    /// The events of a task that changed its state or told of progress, oldest first. Empty for an
+    /// unknown task: the caller has checked visibility before.
+    async fn statuses(&self, task: &str) -> Result<Vec<StoredEvent>, StoreError>;
+
     /// Every task that is not in a final state, oldest first, with its whole history and without
     /// its artifacts: for recovery at start.
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError>;
@@ -116,9 +122,16 @@ pub trait Store: Send + Sync + 'static {
     /// Tasks with a push configuration that may still have something to send: for the start.
     async fn pushing_tasks(&self) -> Result<Vec<Arc<str>>, StoreError>;
 
+    /// The session of its backend that a conversation goes on in, if one is kept.
+    async fn session(&self, of: &Conversation) -> Result<Option<KeptSession>, StoreError>;
+
+    /// Keeps what the backend calls a conversation; `None` forgets it. Sessions that were not kept
+    /// for as long as retention keeps tasks go with them.
+    async fn keep_session(&self, of: Conversation, name: Option<String>) -> Result<(), StoreError>;
+
     /// Deletes finished tasks beyond the store's retention, unless a push configuration has yet to
-    /// send one of their events, and idempotency keys that have expired,
-    /// a bounded batch per call; returns how many went. Call again until it returns 0.
+    /// send one of their events, sessions of their age, and idempotency keys that have expired, a
+    /// bounded batch per call; returns how many went. Call again until it returns 0.
     async fn enforce_retention(&self) -> Result<usize, StoreError>;
 
     /// Deletes a task nobody was told of: its turn ended in a direct answer instead. A task that is

@@ -9,6 +9,7 @@ mod finished;
 mod list;
 mod push;
 mod repeats;
+mod sessions;
 mod tasks;
 
 use async_trait::async_trait;
@@ -19,12 +20,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use crate::held::Index;
 use crate::{
-    Append, Created, Include, ListQuery, NewPushConfig, NewTask, Page, PushAdvance, PushConfig,
-    Store, StoreError, StoredEvent, TaskRecord, Visibility,
+    Append, Conversation, Created, Include, KeptSession, ListQuery, NewPushConfig, NewTask, Page,
+    PushAdvance, PushConfig, Store, StoreError, StoredEvent, TaskRecord, Visibility,
 };
 use finished::Queue;
 use push::OpenConfigs;
 use repeats::UsedKey;
+use sessions::Sessions;
 use tasks::Task;
 
 /// How much a [`MemoryStore`] holds.
@@ -65,6 +67,7 @@ pub struct MemoryStore {
     /// Push configurations ever made: their order.
     configs_made: AtomicU64,
     open_configs: OpenConfigs,
+    sessions: Sessions,
 }
 
 impl MemoryStore {
@@ -83,6 +86,7 @@ impl MemoryStore {
             made: AtomicU64::new(0),
             configs_made: AtomicU64::new(1),
             open_configs: OpenConfigs::default(),
+            sessions: Sessions::default(),
         }
     }
 }
@@ -133,6 +137,11 @@ impl Store for MemoryStore {
         Ok(self.events_of(task, after, limit))
     }
 
+    async fn statuses(&self, task: &str) -> Result<Vec<StoredEvent>, StoreError> {
+        let events = self.events_of(task, 0, usize::MAX).into_iter();
+        Ok(events.filter(|event| event.state.is_some()).collect())
+    }
+
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError> {
         Ok(self.unfinished())
     }
@@ -162,6 +171,15 @@ impl Store for MemoryStore {
     }
 
     /// Creation already keeps the bound, so there is nothing left to do.
+    async fn session(&self, of: &Conversation) -> Result<Option<KeptSession>, StoreError> {
+        Ok(self.sessions.read(of))
+    }
+
+    async fn keep_session(&self, of: Conversation, name: Option<String>) -> Result<(), StoreError> {
+        self.sessions.keep(of, name);
+        Ok(())
+    }
+
     async fn enforce_retention(&self) -> Result<usize, StoreError> {
         Ok(0)
     }

@@ -1,8 +1,8 @@
 //! Rows of events and messages: the one way to change a task, and the log as read.
 
 use std::ops::Range;
-use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row};
 
 use super::link::Link;
 use super::tasks::{blob, int, state_of, version_of};
@@ -42,6 +42,10 @@ const WAS_MESSAGE: &str = "SELECT EXISTS (SELECT FROM messages WHERE payload = $
 
 pub(super) const READ: &str = "SELECT version, state, payload FROM events \
     WHERE task = (SELECT row FROM tasks WHERE id = $1) AND version > $2 ORDER BY version LIMIT $3";
+
+const READ_STATUSES: &str = "\
+    SELECT version, state, payload FROM events \
+    WHERE task = (SELECT row FROM tasks WHERE id = $1) AND state IS NOT NULL ORDER BY version";
 
 /// What changes bring, column by column.
 #[derive(Default)]
@@ -181,14 +185,20 @@ pub(super) async fn read(
     let rows = link
         .query(READ, &[&Text::of(task), &int(after), &int(limit as u64)])
         .await?;
-    rows.iter()
-        .map(|row| {
-            let state: Option<i16> = row.try_get(1)?;
-            Ok(StoredEvent {
-                version: version_of(row, 0)?,
-                payload: blob(row, 2)?,
-                state: state.map(state_of).transpose()?,
-            })
-        })
-        .collect()
+    rows.iter().map(read_row).collect()
+}
+
+/// Events that have a state, oldest first.
+pub(super) async fn read_statuses(link: &Link, task: &str) -> Result<Vec<StoredEvent>, StoreError> {
+    let rows = link.query(READ_STATUSES, &[&Text::of(task)]).await?;
+    rows.iter().map(read_row).collect()
+}
+
+fn read_row(row: &Row) -> Result<StoredEvent, StoreError> {
+    let state: Option<i16> = row.try_get(1)?;
+    Ok(StoredEvent {
+        version: version_of(row, 0)?,
+        payload: blob(row, 2)?,
+        state: state.map(state_of).transpose()?,
+    })
 }

@@ -11,7 +11,7 @@ use super::address::Address;
 use super::error::told;
 use super::link::Link;
 use super::schema::refuse;
-use super::{events, push, retention, tasks};
+use super::{events, push, retention, sessions, tasks};
 use crate::StoreError;
 
 /// Advisory locks are named by two numbers: "nunc" for ours, and which.
@@ -91,6 +91,7 @@ impl Held {
             push::PUT,
             push::DELETE,
             push::ADVANCE,
+            sessions::KEEP,
         ] {
             self.link.prepare(sql).await?;
         }

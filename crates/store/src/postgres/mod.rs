@@ -16,6 +16,7 @@ mod push;
 mod readers;
 mod retention;
 mod schema;
+mod sessions;
 mod tasks;
 mod text;
 mod work;
@@ -26,8 +27,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::{
-    Append, Created, Include, ListQuery, NewPushConfig, NewTask, Page, PushAdvance, PushConfig,
-    Store, StoreError, StoredEvent, TaskRecord, Visibility,
+    Append, Conversation, Created, Include, KeptSession, ListQuery, NewPushConfig, NewTask, Page,
+    PushAdvance, PushConfig, Store, StoreError, StoredEvent, TaskRecord, Visibility,
 };
 use address::Address;
 use lock::Held;
@@ -186,6 +187,12 @@ impl Store for PostgresStore {
             .await
     }
 
+    async fn statuses(&self, task: &str) -> Result<Vec<StoredEvent>, StoreError> {
+        self.readers
+            .read(|link| async move { events::read_statuses(&link, task).await })
+            .await
+    }
+
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError> {
         self.readers
             .read(|link| async move { tasks::read_unfinished(&link).await })
@@ -229,6 +236,19 @@ impl Store for PostgresStore {
         self.readers
             .read(|link| async move { push::tasks(&link).await })
             .await
+    }
+
+    async fn session(&self, of: &Conversation) -> Result<Option<KeptSession>, StoreError> {
+        self.readers
+            .read(|link| async move { sessions::read(&link, of).await })
+            .await
+    }
+
+    async fn keep_session(&self, of: Conversation, name: Option<String>) -> Result<(), StoreError> {
+        self.writer
+            .ask(Work::KeepSession { of, name })
+            .await
+            .map(drop)
     }
 
     async fn enforce_retention(&self) -> Result<usize, StoreError> {

@@ -20,7 +20,7 @@ const SURPLUS: &str = "\
 
 /// Deletes tasks from before `$1`, at most `$3`, or the oldest `$2`: both are taken from the oldest
 /// on, so one is a part of the other. Tasks with a receiver that has yet to get an event stay. And
-/// keys that have expired at `$4`.
+/// keys that have expired at `$4`, and sessions not kept since `$1`.
 pub(super) const RETIRE: &str = "\
     WITH oldest AS ( \
         (SELECT row FROM tasks WHERE open_send IS NULL AND status_millis < $1 \
@@ -43,8 +43,12 @@ pub(super) const RETIRE: &str = "\
     ), expired AS ( \
         DELETE FROM idempotency WHERE key_hash IN (SELECT key_hash FROM idempotency \
             WHERE expires_millis <= $4 ORDER BY expires_millis LIMIT $3) RETURNING 1 \
+    ), unused AS ( \
+        DELETE FROM sessions WHERE context_hash IN (SELECT context_hash FROM sessions \
+            WHERE kept_millis < $1 ORDER BY kept_millis LIMIT $3) RETURNING 1 \
     ) \
-    SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM expired)";
+    SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM expired) \
+        + (SELECT count(*) FROM unused)";
 
 pub(super) const DISCARD: &str = "\
     WITH gone AS ( \

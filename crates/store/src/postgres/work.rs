@@ -8,9 +8,10 @@ use tokio::time::Instant;
 use tokio_postgres::Error;
 
 use super::link::Link;
-use super::{events, push, retention, tasks};
+use super::{events, push, retention, sessions, tasks};
 use crate::{
-    Append, Created, Durability, NewPushConfig, NewTask, PushAdvance, PushConfig, StoreError,
+    Append, Conversation, Created, Durability, NewPushConfig, NewTask, PushAdvance, PushConfig,
+    StoreError,
 };
 
 /// A change to the rows.
@@ -18,11 +19,26 @@ use crate::{
 pub(super) enum Work {
     Create(Box<NewTask>),
     Append(Append),
-    Retire { surplus: i64, days: u32 },
-    Discard { id: String },
-    PutPush { task: String, config: NewPushConfig },
-    DeletePush { task: String, id: String },
+    Retire {
+        surplus: i64,
+        days: u32,
+    },
+    Discard {
+        id: String,
+    },
+    PutPush {
+        task: String,
+        config: NewPushConfig,
+    },
+    DeletePush {
+        task: String,
+        id: String,
+    },
     AdvancePush(PushAdvance),
+    KeepSession {
+        of: Conversation,
+        name: Option<String>,
+    },
 }
 
 /// What became of it.
@@ -31,7 +47,8 @@ pub(super) enum Outcome {
     Created(Created),
     Version(u64),
     Deleted(usize),
-    Discarded,
+    /// There is nothing to say of it.
+    Done,
     Push(Box<PushConfig>),
     /// Whether there was something to change.
     Changed(bool),
@@ -82,7 +99,7 @@ impl Work {
             Self::Discard { id } => Some(id),
             Self::PutPush { task, .. } | Self::DeletePush { task, .. } => Some(task),
             Self::AdvancePush(step) => Some(&step.task),
-            Self::Retire { .. } => None,
+            Self::Retire { .. } | Self::KeepSession { .. } => None,
         }
     }
 }
@@ -99,7 +116,7 @@ impl Link {
             }
             Work::Discard { id } => {
                 retention::discard(self, id).await?;
-                Ok(Ok(Outcome::Discarded))
+                Ok(Ok(Outcome::Done))
             }
             Work::PutPush { task, config } => {
                 let put = push::put(self, task, config).await?;
@@ -112,6 +129,10 @@ impl Link {
             Work::AdvancePush(step) => {
                 let moved = push::advance(self, step).await?;
                 Ok(Ok(Outcome::Changed(moved)))
+            }
+            Work::KeepSession { of, name } => {
+                sessions::keep(self, of, name.as_deref()).await?;
+                Ok(Ok(Outcome::Done))
             }
         }
     }
@@ -133,7 +154,8 @@ impl Link {
             Work::Retire { .. }
             | Work::Discard { .. }
             | Work::PutPush { .. }
-            | Work::AdvancePush(_) => Ok(None),
+            | Work::AdvancePush(_)
+            | Work::KeepSession { .. } => Ok(None),
         }
     }
 }

@@ -13,9 +13,10 @@ use super::events::AppendRows;
 use super::open::write_meta;
 use super::recent::{Recent, RecentWriter};
 use super::tasks::CreateRows;
-use super::{push, retention};
+use super::{push, retention, sessions};
 use crate::{
-    Append, Created, Durability, NewPushConfig, NewTask, PushAdvance, PushConfig, StoreError,
+    Append, Conversation, Created, Durability, NewPushConfig, NewTask, PushAdvance, PushConfig,
+    StoreError,
 };
 
 pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -44,6 +45,11 @@ pub(super) enum Job {
         answer: Answer<bool>,
     },
     AdvancePush(PushAdvance, Answer<bool>),
+    KeepSession {
+        of: Conversation,
+        name: Option<String>,
+        answer: Answer<()>,
+    },
 }
 
 impl Job {
@@ -58,7 +64,8 @@ impl Job {
             Self::Retire { .. }
             | Self::Discard { .. }
             | Self::DeletePush { .. }
-            | Self::AdvancePush(..) => 0,
+            | Self::AdvancePush(..)
+            | Self::KeepSession { .. } => 0,
         }
     }
 
@@ -89,7 +96,7 @@ impl Job {
             Self::Discard { id, .. } => Some(id),
             Self::PutPush { task, .. } | Self::DeletePush { task, .. } => Some(task),
             Self::AdvancePush(step, _) => Some(&step.task),
-            Self::Retire { .. } => None,
+            Self::Retire { .. } | Self::KeepSession { .. } => None,
         }
     }
 
@@ -103,6 +110,7 @@ impl Job {
             Self::PutPush { answer, .. } => answer.send(Err(error)).is_ok(),
             Self::DeletePush { answer, .. } => answer.send(Err(error)).is_ok(),
             Self::AdvancePush(_, answer) => answer.send(Err(error)).is_ok(),
+            Self::KeepSession { answer, .. } => answer.send(Err(error)).is_ok(),
         };
     }
 }
@@ -112,7 +120,7 @@ enum Done {
     Create(Answer<Created>, Result<Created, StoreError>),
     Append(Answer<u64>, Result<u64, StoreError>),
     Retire(Answer<usize>, Result<usize, StoreError>),
-    Discard(Answer<()>, Result<(), StoreError>),
+    Nothing(Answer<()>, Result<(), StoreError>),
     PutPush(Answer<PushConfig>, Result<PushConfig, StoreError>),
     MovePush(Answer<bool>, Result<bool, StoreError>),
 }
@@ -127,7 +135,7 @@ impl Done {
             Self::Create(answer, result) => send(answer, result, failed),
             Self::Append(answer, result) => send(answer, result, failed),
             Self::Retire(answer, result) => send(answer, result, failed),
-            Self::Discard(answer, result) => send(answer, result, failed),
+            Self::Nothing(answer, result) => send(answer, result, failed),
             Self::PutPush(answer, result) => send(answer, result, failed),
             Self::MovePush(answer, result) => send(answer, result, failed),
         }
@@ -224,7 +232,7 @@ impl<'c> Batches<'c> {
                         retention::retire(self.connection, surplus, days, &mut self.recent).map(Ok)
                     }),
                 ),
-                Job::Discard { id, answer } => Done::Discard(
+                Job::Discard { id, answer } => Done::Nothing(
                     answer,
                     attempt(failure, || {
                         retention::discard(self.connection, &id, &mut self.recent).map(Ok)
@@ -247,6 +255,12 @@ impl<'c> Batches<'c> {
                 Job::AdvancePush(step, answer) => Done::MovePush(
                     answer,
                     attempt(failure, || push::advance(self.connection, &step).map(Ok)),
+                ),
+                Job::KeepSession { of, name, answer } => Done::Nothing(
+                    answer,
+                    attempt(failure, || {
+                        sessions::keep(self.connection, &of, name.as_deref()).map(Ok)
+                    }),
                 ),
             });
         }

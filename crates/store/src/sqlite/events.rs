@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use nuncio_wire::TaskState;
-use rusqlite::{Connection, OptionalExtension, Statement, params};
+use rusqlite::{Connection, OptionalExtension, Rows, Statement, params};
 
 use super::recent::RecentWriter;
 use super::tasks::{blob, state_of};
@@ -262,7 +262,20 @@ pub(super) fn read(
     )?;
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = select.query(params![task, after, limit])?;
+    read_rows(select.query(params![task, after, limit])?)
+}
+
+/// Events that have a state, oldest first.
+pub(super) fn read_statuses(db: &Connection, task: &str) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut select = db.prepare_cached(
+        "SELECT version, state, payload FROM events \
+         WHERE task = (SELECT row FROM tasks WHERE id = ?1) AND state IS NOT NULL \
+         ORDER BY version",
+    )?;
+    read_rows(select.query([task])?)
+}
+
+fn read_rows(mut rows: Rows<'_>) -> Result<Vec<StoredEvent>, StoreError> {
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
         let state: Option<u8> = row.get(1)?;

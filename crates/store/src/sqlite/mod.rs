@@ -15,6 +15,7 @@ mod recent;
 mod repeats;
 mod retention;
 mod schema;
+mod sessions;
 mod tasks;
 mod writer;
 
@@ -23,8 +24,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::{
-    Append, Created, Include, ListQuery, NewPushConfig, NewTask, Page, PushAdvance, PushConfig,
-    Store, StoreError, StoredEvent, TaskRecord, Visibility,
+    Append, Conversation, Created, Include, KeptSession, ListQuery, NewPushConfig, NewTask, Page,
+    PushAdvance, PushConfig, Store, StoreError, StoredEvent, TaskRecord, Visibility,
 };
 use batch::Job;
 use readers::Readers;
@@ -159,6 +160,13 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn statuses(&self, task: &str) -> Result<Vec<StoredEvent>, StoreError> {
+        let task = task.to_owned();
+        self.readers
+            .read(move |db| events::read_statuses(db, &task))
+            .await
+    }
+
     async fn unfinished_tasks(&self) -> Result<Vec<TaskRecord>, StoreError> {
         self.readers.read(tasks::read_unfinished).await
     }
@@ -198,6 +206,17 @@ impl Store for SqliteStore {
 
     async fn pushing_tasks(&self) -> Result<Vec<Arc<str>>, StoreError> {
         self.readers.read(push::tasks).await
+    }
+
+    async fn session(&self, of: &Conversation) -> Result<Option<KeptSession>, StoreError> {
+        let of = of.clone();
+        self.readers.read(move |db| sessions::read(db, &of)).await
+    }
+
+    async fn keep_session(&self, of: Conversation, name: Option<String>) -> Result<(), StoreError> {
+        self.writer
+            .ask(|answer| Job::KeepSession { of, name, answer })
+            .await
     }
 
     async fn enforce_retention(&self) -> Result<usize, StoreError> {

@@ -25,8 +25,8 @@ pub(super) fn surplus(db: &Connection, keep: u64) -> Result<u64, StoreError> {
     Ok(finished.saturating_sub(waiting).saturating_sub(keep))
 }
 
-/// Deletes a batch of tasks that are too old or, oldest first, `surplus`, and then of keys that
-/// have expired; returns how many rows went.
+/// Deletes a batch of tasks that are too old or, oldest first, `surplus`, of keys that have
+/// expired and of sessions that are too old; returns how many rows went.
 pub(super) fn retire(
     db: &Connection,
     surplus: u64,
@@ -60,7 +60,13 @@ pub(super) fn retire(
              FROM idempotency WHERE expires_millis <= ?1 ORDER BY expires_millis LIMIT ?2)",
         )?
         .execute(params![now, BATCH])?;
-    Ok(too_old + too_many + expired)
+    let unused = db
+        .prepare_cached(
+            "DELETE FROM sessions WHERE (agent, owner, context_id) IN (SELECT agent, owner, \
+             context_id FROM sessions WHERE kept_millis < ?1 ORDER BY kept_millis LIMIT ?2)",
+        )?
+        .execute(params![oldest, BATCH])?;
+    Ok(too_old + too_many + expired + unused)
 }
 
 /// Deletes one task and the key that made it.

@@ -11,7 +11,11 @@ use crate::StoreError;
 const APPLICATION_ID: i32 = 0x6e75_6e63;
 
 /// Each takes the schema one version up, in one transaction.
-const MIGRATIONS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+];
 
 /// Brings the file to this program's schema. Refuses files of other programs and of newer nuncios.
 pub(super) fn migrate(connection: &mut Connection, path: &str) -> Result<(), StoreError> {

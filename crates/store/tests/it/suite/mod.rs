@@ -6,3 +6,4 @@ mod list;
 pub(crate) mod push;
 mod repeats;
 mod retention;
+mod sessions;

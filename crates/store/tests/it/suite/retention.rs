@@ -1,6 +1,6 @@
 //! What goes when there is too much, and what stays.
 
-use nuncio_store::{Created, PostgresOptions, SqliteOptions, Store, StoreError};
+use nuncio_store::{Conversation, Created, PostgresOptions, SqliteOptions, Store, StoreError};
 use nuncio_wire::TaskState;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -208,6 +208,41 @@ async fn deletes_by_age_and_keeps_keys_until_they_expire(store: &TestStore) {
     );
     again.repeat.key = Some("forgotten".to_owned());
     assert_eq!(store.create_task(again).await, Ok(Created::New));
+}
+
+#[tokio::test]
+async fn sqlite_forgets_sessions_by_age() {
+    let options = SqliteOptions {
+        retention_days: 0,
+        ..SqliteOptions::default()
+    };
+    forgets_sessions_by_age(&TestStore::sqlite_with(options)).await;
+}
+
+#[tokio::test]
+async fn postgres_forgets_sessions_by_age() {
+    let options = PostgresOptions {
+        retention_days: 0,
+        ..PostgresOptions::default()
+    };
+    forgets_sessions_by_age(&TestStore::postgres_with(options).await).await;
+}
+
+/// In a store that keeps nothing for longer than a moment.
+async fn forgets_sessions_by_age(store: &TestStore) {
+    let of = Conversation {
+        agent: "a".into(),
+        owner: "peer:x".into(),
+        context_id: "c".into(),
+    };
+    let kept = store.keep_session(of.clone(), Some("s".to_owned()));
+    kept.await.unwrap();
+    let kept_millis = store.session(&of).await.unwrap().unwrap().kept_millis;
+    while now() <= kept_millis {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(retire(&**store).await, 1);
+    assert_eq!(store.session(&of).await, Ok(None));
 }
 
 /// Ends a task whose receiver has not had its end yet.
