@@ -16,6 +16,7 @@ mod operations;
 mod push;
 mod security;
 mod serve;
+pub mod sessions;
 mod tasks;
 
 pub use gateway::{Gateway, StartError};

@@ -6,21 +6,25 @@
 
 use async_trait::async_trait;
 use nuncio_wire::dialects::Dialect;
-use nuncio_wire::{A2aError, Artifact, Message, Metadata, Part, Role};
+use nuncio_wire::{A2aError, AgentSkill, Artifact, Message, Metadata, Part, Role};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::ids;
+use crate::sessions::Session;
 pub use crate::tasks::TurnEvents;
 
 pub mod command;
 pub mod conformance;
 pub mod echo;
 mod file_name;
+mod part_text;
 pub mod process;
+mod prompt;
 mod reply;
 mod served;
 
+pub(crate) use part_text::parts_text;
 pub use reply::INPUT_REQUIRED_MARKER;
 pub use served::{Agents, ServedAgent, TurnLimits};
 
@@ -39,6 +43,32 @@ pub trait Agent: Send + Sync + 'static {
     fn asks_for_context_origin(&self) -> bool {
         false
     }
+
+    /// Whether a turn that was cut off by a restart can be taken up again ([`Turn::is_resumed`]).
+    fn resumes(&self) -> bool {
+        false
+    }
+
+    /// What it says itself that it can do, for the card; `None`: it says nothing of that.
+    ///
+    /// The error says why it cannot be asked, for the operator.
+    async fn skills(&self) -> Result<Option<Vec<AgentSkill>>, String> {
+        Ok(None)
+    }
+
+    /// Whether it could answer, without asking it for an answer: what was found, or what is wrong
+    /// and what to do, for the operator.
+    async fn probe(&self) -> Result<String, String> {
+        Ok("built in".to_owned())
+    }
+
+    /// A task that waits for its caller was cancelled: what was kept for its next turn may go.
+    async fn abandon(&self, task_id: &str) {
+        let _ = task_id;
+    }
+
+    /// Ends what outlives a turn: the gateway stops.
+    async fn stop(&self) {}
 
     /// Runs one turn to its end.
     ///
@@ -72,6 +102,10 @@ pub struct Turn {
     /// Whether the context is new to this gateway and was named by the caller. Only where the
     /// backend asks for it, else false.
     pub context_is_callers: bool,
+    /// Whether it had begun before the gateway was restarted. Only where the backend resumes turns.
+    pub is_resumed: bool,
+    /// The session of its conversation.
+    pub session: Session,
     /// Fires when the turn must stop: cancelled, out of time, or shutting down.
     pub cancel: CancellationToken,
 }

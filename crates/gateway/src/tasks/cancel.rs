@@ -48,7 +48,12 @@ impl Engine {
         };
         let changes = vec![Applied::status(live, status, None)];
         match self.commit_once(live, changes, Durability::Synced).await {
-            Ok(_) => Ok((live.task(), live.dialect)),
+            Ok(_) => {
+                if let Some(agent) = self.agents.get(&live.agent) {
+                    agent.backend.abandon(&live.id).await;
+                }
+                Ok((live.task(), live.dialect))
+            }
             Err(error) if error.kind == ErrorKind::UnsupportedOperation => {
                 Err(not_cancelable(live))
             }

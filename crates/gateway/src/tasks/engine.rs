@@ -2,7 +2,8 @@
 //!
 //! Sending is in `submit`, running in `turn`, ending in `finish`, cancelling in `cancel`.
 
-use nuncio_store::{Include, Store, StoreError, Visibility};
+use futures_util::future::join_all;
+use nuncio_store::{Conversation, Include, Store, StoreError, Visibility};
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::{A2aError, ErrorKind, Task};
 use std::sync::Arc;
@@ -12,8 +13,10 @@ use tokio_util::task::TaskTracker;
 use super::lanes::Lanes;
 use super::live::LiveTask;
 use super::live_tasks::LiveTasks;
+use super::turn::STOP_LIMIT;
 use crate::agents::Agents;
 use crate::push::Push;
+use crate::sessions::Session;
 
 /// Runs the tasks of one gateway.
 pub struct Engine {
@@ -54,6 +57,21 @@ impl Engine {
     #[must_use]
     pub fn store(&self) -> &dyn Store {
         self.store.as_ref()
+    }
+
+    /// The session that an agent and an owner have in a context.
+    pub(super) fn session(
+        &self,
+        agent: &Arc<str>,
+        owner: &Arc<str>,
+        context_id: &Arc<str>,
+    ) -> Session {
+        let of = Conversation {
+            agent: agent.clone(),
+            owner: owner.clone(),
+            context_id: context_id.clone(),
+        };
+        Session::new(self.store.clone(), of)
     }
 
     /// The push notifications of the engine's tasks.
@@ -164,6 +182,10 @@ impl Engine {
         {
             self.stopping.cancel();
             self.turns.wait().await;
+        }
+        let stops = self.agents.iter().map(|agent| agent.backend.stop());
+        if tokio::time::timeout(STOP_LIMIT, join_all(stops)).await.is_err() {
+            tracing::warn!("an agent did not stop in time and was dropped");
         }
         self.over.cancel();
     }

@@ -64,6 +64,8 @@ impl Engine {
         };
         let message = inbound::present(message);
         let turn = Turn {
+            session: self.session(&agent.name, &live.owner, &live.context_id),
+            is_resumed: false,
             agent: agent.name.clone(),
             owner: live.owner.clone(),
             task_id: live.id.clone(),

@@ -181,6 +181,8 @@ impl Engine {
         let live = Arc::new(LiveTask::new(&self.live, whose(&new), task));
         let message = inbound::present(message);
         let turn = Turn {
+            session: self.session(&agent.name, &owner, &context_id),
+            is_resumed: false,
             agent: agent.name.clone(),
             owner,
             task_id,

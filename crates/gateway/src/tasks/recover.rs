@@ -16,6 +16,8 @@ use crate::security::inbound;
 pub struct Recovered {
     /// SUBMITTED tasks that were queued again.
     pub queued: usize,
+    /// Tasks that were being worked on and are taken up again by their agents.
+    pub resumed: usize,
     /// Tasks that were being worked on and are FAILED now.
     pub lost: usize,
     /// Tasks that wait for their caller, untouched.
@@ -23,13 +25,20 @@ pub struct Recovered {
 }
 
 impl Engine {
-    /// Queues what had not begun, fails what was being worked on with reason `worker_lost`, leaves
-    /// what waits for its caller. Call once, before the first request.
+    /// Queues what had not begun, and what its agent can take up again; fails what else was being
+    /// worked on with reason `worker_lost`; leaves what waits for its caller. Call once, before the first request.
     pub async fn recover(self: &Arc<Self>) -> Result<Recovered, StoreError> {
         let mut recovered = Recovered::default();
         for record in self.store.unfinished_tasks().await? {
             match record.state {
                 TaskState::InputRequired | TaskState::AuthRequired => recovered.waiting += 1,
+                TaskState::Working if self.resumes(&record) => match self.requeue(&record) {
+                    Ok(()) => recovered.resumed += 1,
+                    Err(reason) => {
+                        self.fail(&record, "worker_lost", reason).await?;
+                        recovered.lost += 1;
+                    }
+                },
                 TaskState::Submitted => match self.requeue(&record) {
                     Ok(()) => recovered.queued += 1,
                     Err(reason) => {
@@ -47,6 +56,12 @@ impl Engine {
         Ok(recovered)
     }
 
+    /// Whether the agent of a task can take up its work again.
+    fn resumes(&self, record: &TaskRecord) -> bool {
+        let agent = self.agents.get(&record.agent);
+        agent.is_some_and(|agent| agent.backend.resumes())
+    }
+
     fn requeue(self: &Arc<Self>, record: &TaskRecord) -> Result<(), &'static str> {
         let gone = "The agent is no longer served by this gateway.";
         let agent: Arc<ServedAgent> = self.agents.get(&record.agent).ok_or(gone)?;
@@ -58,6 +73,8 @@ impl Engine {
         let cancel = live.begin_turn().ok_or("The task is queued already.")?;
         let message = inbound::present(message);
         let turn = Turn {
+            session: self.session(&agent.name, &record.owner, &record.context_id),
+            is_resumed: record.state == TaskState::Working,
             agent: agent.name.clone(),
             owner: record.owner.clone(),
             task_id: record.id.clone(),

@@ -19,7 +19,7 @@ use crate::clock;
 
 /// How long a backend may take to stop its work once it was told to; it is dropped after that,
 /// which stops the work too. Longer than any backend's own grace (kill after 5 s).
-const STOP_LIMIT: Duration = Duration::from_secs(15);
+pub(super) const STOP_LIMIT: Duration = Duration::from_secs(15);
 
 impl Engine {
     /// Runs the turn when its place comes up, and ends it.

@@ -7,7 +7,6 @@
 mod context_dir;
 mod decode;
 mod jsonl;
-mod message_text;
 mod output;
 mod program;
 mod scratch;

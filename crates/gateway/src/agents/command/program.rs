@@ -10,12 +10,12 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::Halt;
 use super::context_dir::context_dir;
-use super::message_text::message_text;
 use super::output::{Gone, Output, feed};
 use super::scratch::Scratch;
 use super::settings::{CommandSettings, Protocol};
 use super::variables::turn_variables;
 use crate::agents::Turn;
+use crate::agents::part_text::text_without_files;
 use crate::agents::process::{Group, StderrTail, find_program};
 
 /// The running program of one turn. Dropping it kills the whole group.
@@ -151,7 +151,7 @@ fn pipes(child: &mut Child) -> (ChildStdout, ChildStderr) {
 
 fn input(protocol: Protocol, turn: &Turn) -> Result<Vec<u8>, String> {
     match protocol {
-        Protocol::Text => Ok(message_text(&turn.message).into_bytes()),
+        Protocol::Text => Ok(text_without_files(&turn.message).into_bytes()),
         Protocol::Jsonl => {
             let mut line = serde_json::to_vec(&*turn.message).map_err(|error| error.to_string())?;
             line.push(b'\n');
