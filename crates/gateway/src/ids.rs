@@ -10,7 +10,9 @@ pub fn new_id() -> String {
 #[must_use]
 pub fn millis_of(id: &str) -> Option<i64> {
     let (seconds, nanos) = uuid::Uuid::parse_str(id).ok()?.get_timestamp()?.to_unix();
-    let millis = seconds.checked_mul(1000)?.checked_add(u64::from(nanos) / 1_000_000)?;
+    let millis = seconds
+        .checked_mul(1000)?
+        .checked_add(u64::from(nanos) / 1_000_000)?;
     i64::try_from(millis).ok()
 }
 

@@ -4,7 +4,7 @@
 //! the text comes from is a [`Source`]'s business.
 
 use nuncio_wire::limits::MAX_USER_JSON_DEPTH;
-use nuncio_wire::{Artifact, Part, PartContent, RawJson};
+use nuncio_wire::{Artifact, Metadata, Part, PartContent, RawJson};
 use serde::de::IgnoredAny;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
@@ -150,7 +150,12 @@ impl Reply {
 
     /// What was said, once the agent has ended well. The last chunk of an answer, or its data, is
     /// handed over with the end of the turn.
-    pub(crate) fn said(mut self, events: &mut TurnEvents) -> Said {
+    pub(crate) fn said(self, events: &mut TurnEvents) -> Said {
+        self.said_with(None, events)
+    }
+
+    /// The same with user JSON about the answer.
+    pub(crate) fn said_with(mut self, metadata: Option<Metadata>, events: &mut TurnEvents) -> Said {
         match self.kind {
             Kind::Undecided => Said::Nothing,
             Kind::Question => Said::Question(after_marker(&self.held)),
@@ -162,7 +167,14 @@ impl Reply {
                 Said::Answer
             }
             Kind::Json(_) | Kind::Text => {
-                events.push(self.chunk(true));
+                let mut chunk = self.chunk(true);
+                if let TurnEvent::Artifact {
+                    metadata: about, ..
+                } = &mut chunk
+                {
+                    *about = metadata;
+                }
+                events.push(chunk);
                 Said::Answer
             }
         }

@@ -12,6 +12,7 @@ use super::Agent;
 use super::command::Command;
 use super::conformance::{Conformance, INPUT_MODES, ProfileSwitches};
 use super::echo::Echo;
+use super::openai::OpenAi;
 use crate::config::{AgentConfig, BackendConfig, Config, DEFAULT_TURN_TIMEOUT};
 use crate::ids;
 use crate::security::{Caller, Standing};
@@ -63,6 +64,7 @@ impl ServedAgent {
                 Box::new(Command::new(command, data_dir)?),
                 command.turn_timeout,
             ),
+            BackendConfig::OpenAi(openai) => (Box::new(OpenAi::new(openai)?), openai.turn_timeout),
             BackendConfig::Conformance(settings) => {
                 let agent = Conformance::new(settings)?;
                 conformance = Some(agent.profile().switches());

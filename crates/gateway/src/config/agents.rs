@@ -1,13 +1,9 @@
 //! `[agents.NAME]`: the agents served here, what their cards say and how they answer.
 
-use std::path::PathBuf;
-
-use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Duration, ExtensionConfig, WebUrl};
-use crate::agents::process::{BASE_VARIABLES, Environment};
+use super::{BackendConfig, ExtensionConfig, WebUrl};
 
 /// Characters of a name: it is a path segment, a tenant and a file name.
 pub const MAX_NAME_CHARS: usize = 64;
@@ -39,13 +35,6 @@ pub const DEFAULT_AGENT_VERSION: &str = "1.0.0";
 pub const DEFAULT_MAX_CONCURRENT_TURNS: usize = 16;
 /// Turns of one agent that may wait; more are refused, so that a caller learns of it early.
 pub const DEFAULT_MAX_QUEUED_TURNS: usize = 256;
-/// Longer than a model's longest usual answer.
-pub const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
-/// 16 MiB, in bytes: as much as a caller may send.
-const DEFAULT_MAX_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
-/// Long enough to save a file, short enough that a cancelled turn is gone within five seconds.
-const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(2);
-
 /// One agent: what its card says, its limits, and how it answers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -127,126 +116,6 @@ impl AgentConfig {
             max_queued_turns: DEFAULT_MAX_QUEUED_TURNS,
         }
     }
-}
-
-/// How an agent answers.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "backend", rename_all = "kebab-case")]
-#[schemars(inline)]
-pub enum BackendConfig {
-    /// Answers with what it was sent.
-    Echo(EchoConfig),
-    /// Starts a program for every turn.
-    Command(CommandConfig),
-    /// Behaves as conformance kits want it, for tests.
-    Conformance(ConformanceConfig),
-}
-
-impl BackendConfig {
-    /// The word of the configuration.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            BackendConfig::Echo(_) => "echo",
-            BackendConfig::Command(_) => "command",
-            BackendConfig::Conformance(_) => "conformance",
-        }
-    }
-}
-
-/// `backend = "echo"` has no settings of its own.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub struct EchoConfig {}
-
-/// `backend = "command"`: a program for every turn.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub struct CommandConfig {
-    /// The program and its arguments. A relative path is meant from this file's directory; a
-    /// bare name is looked up in `PATH`. No shell is involved.
-    #[schemars(length(min = 1))]
-    #[schemars(example = serde_json::json!(["./review.sh"]))]
-    pub command: Vec<String>,
-    /// `text`: the message on standard input, the answer on standard output. `jsonl`: one Message
-    /// on standard input, one StreamResponse a line on standard output.
-    #[serde(default)]
-    pub protocol: CommandProtocol,
-    /// The directory the program starts in. Without it, this file's directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(example = serde_json::json!("work"))]
-    pub cwd: Option<PathBuf>,
-    /// Variables that the program gets with these values. Its environment is clean otherwise.
-    #[serde(default)]
-    #[schemars(example = serde_json::json!({ "LANG": "C.UTF-8" }))]
-    pub env: IndexMap<String, String>,
-    /// Variables that the program gets from nuncio's own environment, by name.
-    #[serde(default)]
-    #[schemars(example = serde_json::json!(["OPENAI_API_KEY"]))]
-    pub pass_env: Vec<String>,
-    /// Give every conversation a directory of its own, which the program starts in.
-    #[serde(default)]
-    pub context_dir: bool,
-    /// How long a turn may take; then its processes are ended and the task fails.
-    #[serde(default = "default_turn_timeout")]
-    pub turn_timeout: Duration,
-    /// What a turn may write to standard output, in bytes; then it is ended and the task fails.
-    #[serde(default = "default_max_output_bytes")]
-    #[schemars(range(min = 1))]
-    pub max_output_bytes: usize,
-    /// How long processes may clean up after SIGTERM, before SIGKILL.
-    #[serde(default = "default_kill_grace")]
-    pub kill_grace: Duration,
-    /// What the program gets from nuncio's own environment: see [`CommandConfig::inherit`].
-    #[serde(skip)]
-    pub inherited: Environment,
-}
-
-impl CommandConfig {
-    /// `command` with the defaults of everything else.
-    pub fn new(command: Vec<String>) -> CommandConfig {
-        CommandConfig {
-            command,
-            protocol: CommandProtocol::Text,
-            cwd: None,
-            env: IndexMap::new(),
-            pass_env: Vec::new(),
-            context_dir: false,
-            turn_timeout: DEFAULT_TURN_TIMEOUT,
-            max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,
-            kill_grace: DEFAULT_KILL_GRACE,
-            inherited: Environment::default(),
-        }
-    }
-
-    /// Looks up the variables that the program gets from nuncio's own environment: those every
-    /// program gets, and the ones of `pass_env`.
-    pub fn inherit(&mut self, env: &dyn Fn(&str) -> Option<String>) {
-        let names = BASE_VARIABLES
-            .into_iter()
-            .chain(self.pass_env.iter().map(String::as_str));
-        self.inherited = Environment::look_up(names, env);
-    }
-}
-
-/// How a program is spoken to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum CommandProtocol {
-    /// Plain text on both sides.
-    #[default]
-    Text,
-    /// A2A JSON, one object a line.
-    Jsonl,
-}
-
-/// `backend = "conformance"`: for conformance kits.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub struct ConformanceConfig {
-    /// Whose contract it follows.
-    #[serde(default = "default_profile")]
-    pub profile: String,
 }
 
 /// One thing an agent is good at.
@@ -405,22 +274,6 @@ fn default_max_concurrent_turns() -> usize {
 
 fn default_max_queued_turns() -> usize {
     DEFAULT_MAX_QUEUED_TURNS
-}
-
-fn default_turn_timeout() -> Duration {
-    DEFAULT_TURN_TIMEOUT
-}
-
-fn default_max_output_bytes() -> usize {
-    DEFAULT_MAX_OUTPUT_BYTES
-}
-
-fn default_kill_grace() -> Duration {
-    DEFAULT_KILL_GRACE
-}
-
-fn default_profile() -> String {
-    "tck".to_owned()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 mod agents;
 mod allowed_address;
+mod backends;
 mod cidr;
 mod compat;
 mod documentation;
@@ -28,13 +29,15 @@ mod validate;
 mod web_url;
 
 pub use agents::{
-    AgentConfig, BackendConfig, CapabilitiesConfig, CommandConfig, CommandProtocol,
-    ConformanceConfig, DEFAULT_AGENT_VERSION, DEFAULT_MAX_CONCURRENT_TURNS,
-    DEFAULT_MAX_QUEUED_TURNS, DEFAULT_TURN_TIMEOUT, EchoConfig, ExtendedConfig, MAX_NAME_CHARS,
-    PUSH_NOTIFICATIONS_BY_DEFAULT, ProviderConfig, RESERVED_NAMES, SkillConfig, check_caller_name,
-    check_name, check_path_name,
+    AgentConfig, CapabilitiesConfig, DEFAULT_AGENT_VERSION, DEFAULT_MAX_CONCURRENT_TURNS,
+    DEFAULT_MAX_QUEUED_TURNS, ExtendedConfig, MAX_NAME_CHARS, PUSH_NOTIFICATIONS_BY_DEFAULT,
+    ProviderConfig, RESERVED_NAMES, SkillConfig, check_caller_name, check_name, check_path_name,
 };
 pub use allowed_address::AllowedAddress;
+pub use backends::{
+    BackendConfig, CommandConfig, CommandProtocol, ConformanceConfig, DEFAULT_TURN_TIMEOUT,
+    EchoConfig, OpenAiConfig, ProgramConfig,
+};
 pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};
 pub use documentation::{KeyDocumentation, document_keys, json_schema};
@@ -52,6 +55,8 @@ pub use server::{DEFAULT_LISTEN, DEFAULT_MAX_BODY_BYTES, Idempotency, ServerConf
 pub use store::{StoreConfig, StoreUrl};
 pub use validate::{Problem, Severity};
 pub use web_url::WebUrl;
+
+use std::path::Path;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -89,6 +94,25 @@ impl Config {
         self.agents
             .first()
             .map(|(name, agent)| (name.as_str(), agent))
+    }
+
+    /// Relative paths of programs are meant from `base`, the directory of the file they stand in.
+    pub fn anchor_programs(&mut self, base: &Path) {
+        for agent in self.agents.values_mut() {
+            if let Some(program) = agent.backend.program_mut() {
+                program.anchor(base);
+            }
+        }
+    }
+
+    /// Looks up the variables that programs get from nuncio's own environment: theirs is clean
+    /// otherwise.
+    pub fn inherit_environment(&mut self, env: &dyn Fn(&str) -> Option<String>) {
+        for agent in self.agents.values_mut() {
+            if let Some(program) = agent.backend.program_mut() {
+                program.inherit(env);
+            }
+        }
     }
 
     /// Whether any caller can prove who they are.

@@ -72,6 +72,11 @@ impl Config {
         for (index, key) in self.server.card_keys.iter_mut().enumerate() {
             secrets.push((format!("server.card_keys.{index}"), key));
         }
+        for (name, agent) in &mut self.agents {
+            for (key, secret) in agent.backend.secrets_mut() {
+                secrets.push((format!("agents.{name}.{key}"), secret));
+            }
+        }
         if let Some(password) = &mut self.store.password {
             secrets.push(("store.password".to_owned(), password));
         }
@@ -141,7 +146,7 @@ impl Config {
                 );
             }
             if let BackendConfig::Command(command) = &agent.backend
-                && command.command.first().is_none_or(String::is_empty)
+                && command.program.command.first().is_none_or(String::is_empty)
             {
                 let key = format!("agents.{name}.command");
                 problems.error(key, "`command` must begin with a program".to_owned());

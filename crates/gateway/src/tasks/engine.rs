@@ -184,7 +184,10 @@ impl Engine {
             self.turns.wait().await;
         }
         let stops = self.agents.iter().map(|agent| agent.backend.stop());
-        if tokio::time::timeout(STOP_LIMIT, join_all(stops)).await.is_err() {
+        if tokio::time::timeout(STOP_LIMIT, join_all(stops))
+            .await
+            .is_err()
+        {
             tracing::warn!("an agent did not stop in time and was dropped");
         }
         self.over.cancel();

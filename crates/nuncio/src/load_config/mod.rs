@@ -79,7 +79,7 @@ pub(crate) fn load(flags: &Flags, env: Env<'_>) -> Result<Loaded, ConfigErrors> 
     layers.origins.extend(variables.origins);
     layers.apply_flags(flags);
     layers.add_openfang_peers();
-    layers.look_up_program_variables(env);
+    layers.config.inherit_environment(env);
     layers.check(env)?;
     let mut warnings = variables.warnings;
     warnings.extend(layers.warnings());
@@ -128,11 +128,7 @@ impl Layers {
         let mut config = parse(&text, path)?;
         let whole = std::path::absolute(path).map_err(|error| unreadable(path, &error))?;
         let base = whole.parent().unwrap_or(Path::new("/"));
-        for agent in config.agents.values_mut() {
-            if let BackendConfig::Command(command) = &mut agent.backend {
-                anchor(command, base);
-            }
-        }
+        config.anchor_programs(base);
         Ok(Layers {
             config,
             path: path.to_owned(),
@@ -148,7 +144,7 @@ impl Layers {
             let here = std::env::current_dir().map_err(|error| {
                 ConfigError::new(format!("cannot tell the current directory: {error}"))
             })?;
-            anchor(&mut command, &here);
+            command.program.anchor(&here);
             let agent = AgentConfig::new(BackendConfig::Command(command));
             if self.config.agents.insert(name.clone(), agent).is_some() {
                 return Err(
@@ -161,15 +157,6 @@ impl Layers {
                 .insert(format!("agents.{name}"), "--agent".to_owned());
         }
         Ok(())
-    }
-
-    /// Programs get a clean environment: only what is chosen here of nuncio's own.
-    fn look_up_program_variables(&mut self, env: Env<'_>) {
-        for agent in self.config.agents.values_mut() {
-            if let BackendConfig::Command(command) = &mut agent.backend {
-                command.inherit(env);
-            }
-        }
     }
 
     fn add_built_in_agent(&mut self) {
@@ -280,19 +267,6 @@ impl Layers {
     }
 }
 
-/// Relative paths of a command are meant from `base`, not from where nuncio was started.
-fn anchor(command: &mut CommandConfig, base: &Path) {
-    if let Some(program) = command.command.first_mut()
-        && program.contains('/')
-    {
-        *program = base.join(&program).to_string_lossy().into_owned();
-    }
-    command.cwd = Some(match &command.cwd {
-        Some(cwd) => base.join(cwd),
-        None => base.to_owned(),
-    });
-}
-
 /// OpenFang's names are free text; a peer's name is not.
 fn peer_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
@@ -381,12 +355,15 @@ mod tests {
         let BackendConfig::Command(a) = &loaded.config.agents["a"].backend else {
             panic!()
         };
-        assert_eq!(a.command[0], base.join("./a.sh").to_str().unwrap());
-        assert_eq!(a.cwd, Some(base.join("w")));
+        assert_eq!(a.program.command[0], base.join("./a.sh").to_str().unwrap());
+        assert_eq!(a.program.cwd, Some(base.join("w")));
         let BackendConfig::Command(b) = &loaded.config.agents["b"].backend else {
             panic!()
         };
-        assert_eq!((b.command[0].as_str(), b.cwd.clone()), ("cat", Some(base)));
+        assert_eq!(
+            (b.program.command[0].as_str(), b.program.cwd.clone()),
+            ("cat", Some(base))
+        );
     }
 
     #[test]

@@ -26,11 +26,11 @@ use std::time::Duration;
 use self::jsonl::Lines;
 use self::output::{Output, Text};
 use self::program::{Program, describe};
-use super::process::check_program;
+use super::fault::{error_id, told};
+use super::process::{check_program, find_program};
 use super::reply::{Reply, Said};
 use super::{Agent, Turn, TurnEnd, TurnEvent, TurnEvents};
 use crate::config::CommandConfig;
-use crate::ids;
 use crate::tasks::Stopped;
 
 /// What a caller is told when a program ends well and says nothing.
@@ -38,8 +38,6 @@ const NO_ANSWER: &str = "the agent's program ended without an answer";
 /// How long a chunk waits for more: joins the many small writes of a burst, and lets a program
 /// that writes once and ends give one whole artifact; nobody sees the delay.
 const LINGER: Duration = Duration::from_millis(2);
-/// Characters of an error id: enough to find one line in a log.
-const ERROR_ID_CHARS: usize = 12;
 
 /// Why a program is not listened to any longer.
 #[derive(Debug)]
@@ -158,6 +156,17 @@ impl Command {
 
 #[async_trait]
 impl Agent for Command {
+    async fn probe(&self) -> Result<String, String> {
+        let CommandSettings {
+            command,
+            cwd,
+            environment,
+            ..
+        } = &self.settings;
+        let program = find_program(command, cwd, environment)?;
+        Ok(format!("{} can be started", program.display()))
+    }
+
     fn answers_directly(&self) -> bool {
         self.settings.protocol == Protocol::Jsonl
     }
@@ -169,7 +178,7 @@ impl Agent for Command {
                 let id = error_id();
                 tracing::error!(agent = %turn.agent, task = %turn.task_id, error_id = %id, %reason,
                     "agent program not started");
-                return failed("the agent's program could not be started", &id);
+                return told("the agent's program could not be started", &id);
             }
         };
         let talk = async {
@@ -204,22 +213,7 @@ fn conclude(end: Result<TurnEnd, Halt>, turn: &Turn, stderr: &str) -> TurnEnd {
             let id = error_id();
             tracing::warn!(agent = %turn.agent, task = %turn.task_id, error_id = %id, %reason,
                 ?stderr, "agent program failed");
-            failed(&reason, &id)
+            told(&reason, &id)
         }
     }
-}
-
-fn failed(reason: &str, id: &str) -> TurnEnd {
-    TurnEnd::Failed(format!("{reason} (error id {id})"))
-}
-
-/// What joins a failed task with its lines in the log.
-fn error_id() -> String {
-    // The end of the id is its random part.
-    ids::new_id()
-        .chars()
-        .rev()
-        .filter(char::is_ascii_hexdigit)
-        .take(ERROR_ID_CHARS)
-        .collect()
 }

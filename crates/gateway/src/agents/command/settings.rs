@@ -72,12 +72,8 @@ impl CommandSettings {
         let place = |path: &Path| {
             std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
         };
-        let set = config
-            .env
-            .iter()
-            .map(|(name, value)| (name.into(), value.into()));
-        let environment = config.inherited.clone().and(set);
-        let cwd = place(config.cwd.as_deref().unwrap_or(Path::new(".")))?;
+        let program = &config.program;
+        let cwd = place(program.cwd.as_deref().unwrap_or(Path::new(".")))?;
         let context_dirs = config
             .context_dir
             .then(|| place(&data_dir.join(CONTEXT_DIRS)));
@@ -89,8 +85,8 @@ impl CommandSettings {
             context_dirs: context_dirs.transpose()?,
             scratch_dir: Some(place(&data_dir.join(TURN_DIRS))?),
             max_output_bytes: config.max_output_bytes as u64,
-            kill_grace: config.kill_grace.get(),
-            ..Self::new(config.command.clone(), cwd, environment)
+            kill_grace: program.kill_grace.get(),
+            ..Self::new(program.command.clone(), cwd, program.environment())
         })
     }
 }

@@ -40,9 +40,9 @@ impl Gateway {
         let dir = tempfile::tempdir().unwrap();
         let command = ["sh", "-c", script].map(str::to_owned).to_vec();
         let mut command = CommandConfig::new(command);
-        command.cwd = Some(dir.path().to_owned());
+        command.program.cwd = Some(dir.path().to_owned());
         set(&mut command);
-        command.inherit(&|name| match name {
+        command.program.inherit(&|name| match name {
             "PATH" => Some("/usr/local/bin:/usr/bin:/bin".to_owned()),
             "OPERATOR_TOKEN" | "PASSED_ON" => Some(format!("value of {name}")),
             _ => None,

@@ -56,7 +56,7 @@ async fn cancel_ends_the_whole_group_even_if_it_ignores_sigterm() {
         (while :; do date > touched; sleep 0.05; done) & echo $! > grandchild
         echo $$ > leader; echo started; wait";
     let gateway = Gateway::with(script, |command| {
-        command.kill_grace = Duration::from_millis(200).into();
+        command.program.kill_grace = Duration::from_millis(200).into();
     });
     let (task_id, mut reader) = gateway.watch(user(vec![Part::text("x")])).await;
     reader

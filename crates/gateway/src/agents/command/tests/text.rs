@@ -129,8 +129,11 @@ async fn an_empty_success_is_a_failure() {
 #[tokio::test]
 async fn the_environment_is_clean_and_says_whose_turn_it_is() {
     let gateway = Gateway::with("env", |command| {
-        command.env.insert("MODEL".to_owned(), "small".to_owned());
-        command.pass_env = vec!["PASSED_ON".to_owned()];
+        command
+            .program
+            .env
+            .insert("MODEL".to_owned(), "small".to_owned());
+        command.program.pass_env = vec!["PASSED_ON".to_owned()];
     });
     let mut submission = gateway.submission(user(vec![Part::text("x")]));
     submission.request.metadata = Some(nuncio_wire::Metadata::parse(r#"{"k":1}"#).unwrap());

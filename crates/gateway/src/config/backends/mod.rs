@@ -1,0 +1,95 @@
+//! `backend = "…"`: how an agent answers, and the settings that are its backend's own.
+
+mod command;
+mod openai;
+mod program;
+
+pub use command::{CommandConfig, CommandProtocol};
+pub use openai::OpenAiConfig;
+pub use program::ProgramConfig;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Duration, SecretRef};
+
+/// Longer than a model's longest usual answer.
+pub const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// 16 MiB, in bytes: as much as a caller may send.
+const DEFAULT_MAX_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+
+/// How an agent answers.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "backend", rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum BackendConfig {
+    /// Answers with what it was sent.
+    Echo(EchoConfig),
+    /// Starts a program for every turn.
+    Command(CommandConfig),
+    /// Asks a model behind an OpenAI-compatible endpoint.
+    #[serde(rename = "openai")]
+    OpenAi(OpenAiConfig),
+    /// Behaves as conformance kits want it, for tests.
+    Conformance(ConformanceConfig),
+}
+
+impl BackendConfig {
+    /// The word of the configuration.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            BackendConfig::Echo(_) => "echo",
+            BackendConfig::Command(_) => "command",
+            BackendConfig::OpenAi(_) => "openai",
+            BackendConfig::Conformance(_) => "conformance",
+        }
+    }
+}
+
+impl BackendConfig {
+    /// What it needs of nuncio's own environment and of secrets: looked up once, when the
+    /// configuration is read.
+    pub(crate) fn program_mut(&mut self) -> Option<&mut ProgramConfig> {
+        match self {
+            BackendConfig::Command(command) => Some(&mut command.program),
+            _ => None,
+        }
+    }
+
+    /// The secrets of the backend with their keys.
+    pub(crate) fn secrets_mut(&mut self) -> Vec<(&'static str, &mut SecretRef)> {
+        match self {
+            BackendConfig::OpenAi(openai) => {
+                let key = openai.api_key.as_mut();
+                key.map(|key| ("api_key", key)).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// `backend = "echo"` has no settings of its own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct EchoConfig {}
+
+/// `backend = "conformance"`: for conformance kits.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ConformanceConfig {
+    /// Whose contract it follows.
+    #[serde(default = "default_profile")]
+    pub profile: String,
+}
+
+fn default_turn_timeout() -> Duration {
+    DEFAULT_TURN_TIMEOUT
+}
+
+fn default_max_output_bytes() -> usize {
+    DEFAULT_MAX_OUTPUT_BYTES
+}
+
+fn default_profile() -> String {
+    "tck".to_owned()
+}
