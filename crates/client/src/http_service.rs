@@ -50,7 +50,7 @@ pub struct ServiceAnswer {
 #[derive(Debug)]
 pub enum ServiceReply {
     /// The stream has begun; these are its headers.
-    Stream(HeaderMap, ServiceStream),
+    Stream(HeaderMap, Box<ServiceStream>),
     /// Another answer: a refusal, or one that is no stream.
     Answer(ServiceAnswer),
 }
@@ -141,7 +141,7 @@ impl HttpService {
             url,
             silence,
         };
-        Ok(ServiceReply::Stream(head.headers, stream))
+        Ok(ServiceReply::Stream(head.headers, Box::new(stream)))
     }
 
     fn url(&self, path: &str) -> Result<Url, ClientError> {

@@ -40,8 +40,6 @@ pub(crate) trait Source {
 pub(crate) enum Heard {
     /// Text, which was added.
     Text,
-    /// Something else, which comes after the text so far.
-    Event(TurnEvent),
     /// Nothing more comes.
     End,
 }
@@ -131,7 +129,6 @@ impl Reply {
             };
             match heard {
                 Some(Heard::Text) => self.decide(false),
-                Some(Heard::Event(event)) => self.emit_before(event, events).await?,
                 Some(Heard::End) => break,
                 None => self.emit(events).await?,
             }
@@ -215,18 +212,6 @@ impl Reply {
 
     async fn emit(&mut self, events: &mut TurnEvents) -> Result<(), Stopped> {
         events.emit(self.chunk(false)).await
-    }
-
-    /// Emits an event after the text that came before it, in one commit.
-    async fn emit_before(
-        &mut self,
-        event: TurnEvent,
-        events: &mut TurnEvents,
-    ) -> Result<(), Stopped> {
-        if self.kind == Kind::Text && !self.held.is_empty() {
-            events.push(self.chunk(false));
-        }
-        events.emit(event).await
     }
 
     fn chunk(&mut self, last_chunk: bool) -> TurnEvent {

@@ -99,8 +99,8 @@ impl Config {
     /// Relative paths of programs are meant from `base`, the directory of the file they stand in.
     pub fn anchor_programs(&mut self, base: &Path) {
         for agent in self.agents.values_mut() {
-            if let Some(program) = agent.backend.program_mut() {
-                program.anchor(base);
+            if let Some((command, program)) = agent.backend.program_mut() {
+                program.anchor(command, base);
             }
         }
     }
@@ -109,7 +109,7 @@ impl Config {
     /// otherwise.
     pub fn inherit_environment(&mut self, env: &dyn Fn(&str) -> Option<String>) {
         for agent in self.agents.values_mut() {
-            if let Some(program) = agent.backend.program_mut() {
+            if let Some((_, program)) = agent.backend.program_mut() {
                 program.inherit(env);
             }
         }

@@ -146,7 +146,7 @@ impl Config {
                 );
             }
             if let BackendConfig::Command(command) = &agent.backend
-                && command.program.command.first().is_none_or(String::is_empty)
+                && command.command.first().is_none_or(String::is_empty)
             {
                 let key = format!("agents.{name}.command");
                 problems.error(key, "`command` must begin with a program".to_owned());

@@ -144,7 +144,7 @@ impl Layers {
             let here = std::env::current_dir().map_err(|error| {
                 ConfigError::new(format!("cannot tell the current directory: {error}"))
             })?;
-            command.program.anchor(&here);
+            command.program.anchor(&mut command.command, &here);
             let agent = AgentConfig::new(BackendConfig::Command(command));
             if self.config.agents.insert(name.clone(), agent).is_some() {
                 return Err(
@@ -355,13 +355,13 @@ mod tests {
         let BackendConfig::Command(a) = &loaded.config.agents["a"].backend else {
             panic!()
         };
-        assert_eq!(a.program.command[0], base.join("./a.sh").to_str().unwrap());
+        assert_eq!(a.command[0], base.join("./a.sh").to_str().unwrap());
         assert_eq!(a.program.cwd, Some(base.join("w")));
         let BackendConfig::Command(b) = &loaded.config.agents["b"].backend else {
             panic!()
         };
         assert_eq!(
-            (b.program.command[0].as_str(), b.program.cwd.clone()),
+            (b.command[0].as_str(), b.program.cwd.clone()),
             ("cat", Some(base))
         );
     }

@@ -86,7 +86,7 @@ impl CommandSettings {
             scratch_dir: Some(place(&data_dir.join(TURN_DIRS))?),
             max_output_bytes: config.max_output_bytes as u64,
             kill_grace: program.kill_grace.get(),
-            ..Self::new(program.command.clone(), cwd, program.environment())
+            ..Self::new(config.command.clone(), cwd, program.environment())
         })
     }
 }

@@ -12,7 +12,7 @@ const DONE: &str = "[DONE]";
 
 /// A completion as it comes.
 pub(super) struct Answer {
-    stream: Option<ServiceStream>,
+    stream: Option<Box<ServiceStream>>,
     /// Text that was not handed on yet.
     pending: String,
     ending: Ending,
@@ -72,7 +72,7 @@ struct Delta {
 
 impl Answer {
     /// A completion that is streamed; more than `limit` bytes are not taken.
-    pub(super) fn streamed(stream: ServiceStream, limit: usize) -> Self {
+    pub(super) fn streamed(stream: Box<ServiceStream>, limit: usize) -> Self {
         Self {
             stream: Some(stream),
             pending: String::new(),
@@ -153,7 +153,7 @@ impl Source for Answer {
             };
             self.take(&event.data)?;
             // All that came in one piece is one chunk.
-            while let Some(event) = self.stream.as_mut().and_then(ServiceStream::ready) {
+            while let Some(event) = self.stream.as_mut().and_then(|stream| stream.ready()) {
                 self.take(&event.data)?;
             }
         }

@@ -10,7 +10,12 @@ use crate::config::Duration;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct CommandConfig {
-    /// The program and its surroundings.
+    /// The program and its arguments. A relative path is meant from this file's directory; a
+    /// bare name is looked up in `PATH`. No shell is involved.
+    #[schemars(length(min = 1))]
+    #[schemars(example = serde_json::json!(["./review.sh"]))]
+    pub command: Vec<String>,
+    /// The program's surroundings.
     #[serde(flatten)]
     pub program: ProgramConfig,
     /// `text`: the message on standard input, the answer on standard output. `jsonl`: one Message
@@ -34,7 +39,8 @@ impl CommandConfig {
     pub fn new(command: Vec<String>) -> CommandConfig {
         CommandConfig {
             protocol: CommandProtocol::Text,
-            program: ProgramConfig::new(command),
+            command,
+            program: ProgramConfig::default(),
             context_dir: false,
             turn_timeout: DEFAULT_TURN_TIMEOUT,
             max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,

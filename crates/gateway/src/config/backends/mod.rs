@@ -47,11 +47,10 @@ impl BackendConfig {
 }
 
 impl BackendConfig {
-    /// What it needs of nuncio's own environment and of secrets: looked up once, when the
-    /// configuration is read.
-    pub(crate) fn program_mut(&mut self) -> Option<&mut ProgramConfig> {
+    /// The program that answers, with its arguments and its surroundings.
+    pub fn program_mut(&mut self) -> Option<(&mut Vec<String>, &mut ProgramConfig)> {
         match self {
-            BackendConfig::Command(command) => Some(&mut command.program),
+            BackendConfig::Command(it) => Some((&mut it.command, &mut it.program)),
             _ => None,
         }
     }

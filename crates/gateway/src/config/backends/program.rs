@@ -16,11 +16,6 @@ const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ProgramConfig {
-    /// The program and its arguments. A relative path is meant from this file's directory; a
-    /// bare name is looked up in `PATH`. No shell is involved.
-    #[serde(default)]
-    #[schemars(example = serde_json::json!(["./review.sh"]))]
-    pub command: Vec<String>,
     /// The directory the program starts in. Without it, this file's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("work"))]
@@ -41,11 +36,9 @@ pub struct ProgramConfig {
     pub inherited: Environment,
 }
 
-impl ProgramConfig {
-    /// `command` with the defaults of everything else.
-    pub fn new(command: Vec<String>) -> ProgramConfig {
+impl Default for ProgramConfig {
+    fn default() -> ProgramConfig {
         ProgramConfig {
-            command,
             cwd: None,
             env: IndexMap::new(),
             pass_env: Vec::new(),
@@ -53,10 +46,13 @@ impl ProgramConfig {
             inherited: Environment::default(),
         }
     }
+}
 
-    /// Relative paths are meant from `base`, not from where nuncio was started.
-    pub fn anchor(&mut self, base: &Path) {
-        if let Some(program) = self.command.first_mut()
+impl ProgramConfig {
+    /// Relative paths, of the program that `command` begins with and of its directory, are meant
+    /// from `base`, not from where nuncio was started.
+    pub fn anchor(&mut self, command: &mut [String], base: &Path) {
+        if let Some(program) = command.first_mut()
             && program.contains('/')
         {
             *program = base.join(&program).to_string_lossy().into_owned();
