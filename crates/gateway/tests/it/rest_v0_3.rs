@@ -81,7 +81,7 @@ async fn every_kind_of_part_comes_and_goes() {
     let rig = Rig::start(Store::Memory, ECHO).await;
     let parts = json!([
         {"text": "t"},
-        {"file": {"fileWithBytes": "AQI=", "mimeType": "a/b", "name": "f"}},
+        {"file": {"fileWithBytes": "QVFJPQ==", "mimeType": "a/b", "name": "f"}},
         {"file": {"fileWithUri": "https://x.example/f", "mimeType": "a/b"}},
         {"data": {"data": {"n": 1.0, "data": {}}}},
         {"data": {"data": {"value": [1, 2]}}, "metadata": {"data_part_compat": true}},
@@ -103,6 +103,21 @@ async fn every_kind_of_part_comes_and_goes() {
         now["history"][0]["parts"][1],
         json!({"raw": "AQI=", "mediaType": "a/b", "filename": "f"})
     );
+}
+
+/// The official Python SDK puts the base64 text of a file where the proto has its bytes.
+#[tokio::test]
+async fn files_are_taken_as_bytes_and_as_the_text_of_bytes() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    for (bytes, raw) in [("AQI=", "AQI="), ("QVFJPQ==", "AQI="), ("aGkh", "aGkh")] {
+        let parts = json!([{"file": {"fileWithBytes": bytes}}]);
+        let body = json!({"message": {"messageId": "m", "role": "ROLE_USER", "content": parts}});
+        let sent = rig.post("/v1/message:send", &[], &body.to_string()).await;
+        let task = rig
+            .get_task(sent.json["task"]["id"].as_str().unwrap())
+            .await;
+        assert_eq!(task["history"][0]["parts"][0]["raw"], raw, "{task}");
+    }
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ pub fn read_response(dialect: Dialect, method: Method, body: &[u8]) -> Result<Re
     let text = checked(body)?;
     let mut response = dialect.read_response(method, text)?;
     if dialect == Dialect::V0_3 {
-        v0_3::unwrap_response_data(text, &mut response);
+        v0_3::unwrap_response_parts(text, &mut response);
     }
     Ok(response)
 }
@@ -29,7 +29,7 @@ pub fn read_event(dialect: Dialect, data: &str) -> Result<(StreamResponse, bool)
     match dialect.read_event(text) {
         Ok((mut event, last)) => {
             if dialect == Dialect::V0_3 {
-                v0_3::unwrap_event_data(text, &mut event);
+                v0_3::unwrap_event_parts(text, &mut event);
             }
             Ok((event, last))
         }

@@ -5,6 +5,7 @@
 //! `proto_read` and `proto_write` have the JSON of its proto, which is spoken over REST.
 
 mod card;
+mod file_bytes;
 mod proto_read;
 mod proto_write;
 mod read;
@@ -12,8 +13,9 @@ mod write;
 
 pub use card::{write_card, write_merged_card};
 
+pub(crate) use file_bytes::{read_file_bytes, write_file_bytes};
 pub(crate) use proto_read::{
-    is_text_form, unwrap_event_data, unwrap_request_data, unwrap_response_data,
+    is_text_form, unwrap_event_parts, unwrap_request_parts, unwrap_response_parts,
 };
 pub(crate) use proto_write::{
     write_proto_body, write_proto_event, write_proto_response, write_wrapped_event,

@@ -1,9 +1,11 @@
-//! What sets 0.3's proto JSON apart when it is read: how it is told from the text's form, and its
-//! data parts, which hold their object one level deeper. Everything else the lenient readers take.
+//! What sets 0.3's proto JSON apart when it is read: how it is told from the text's form, its data
+//! parts, which hold their object one level deeper, and the bytes of its files. Everything else the
+//! lenient readers take.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::file_bytes::read_file_bytes;
 use crate::dialects::lenient::DATA_PART_COMPAT;
 use crate::event::StreamResponse;
 use crate::json::Metadata;
@@ -54,15 +56,16 @@ pub(crate) fn is_text_form(params: &str) -> bool {
     }
 }
 
-/// Takes the outer object off the data parts of a message that came as the JSON of the proto.
-pub(crate) fn unwrap_request_data(request: &mut Request) {
+/// Takes the outer object off the data parts of a message that came as the JSON of the proto, and the
+/// text off the bytes of its files.
+pub(crate) fn unwrap_request_parts(request: &mut Request) {
     if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = request {
         unwrap_message(&mut send.message);
     }
 }
 
 /// The same for an answer, if `text`, from which it was read, is the JSON of the proto.
-pub(crate) fn unwrap_response_data(text: &str, response: &mut Response) {
+pub(crate) fn unwrap_response_parts(text: &str, response: &mut Response) {
     if has_kind(text) {
         return;
     }
@@ -76,7 +79,7 @@ pub(crate) fn unwrap_response_data(text: &str, response: &mut Response) {
 }
 
 /// The same for an event.
-pub(crate) fn unwrap_event_data(text: &str, event: &mut StreamResponse) {
+pub(crate) fn unwrap_event_parts(text: &str, event: &mut StreamResponse) {
     if has_kind(text) {
         return;
     }
@@ -139,6 +142,9 @@ fn unwrap_message(message: &mut Message) {
 /// `{"data":{…}}` to `{…}`; with the mark of a content that is no object, `{"data":{"value":…}}` to
 /// what it holds.
 fn unwrap_part(part: &mut Part) {
+    if let PartContent::Raw(bytes) = &mut part.content {
+        *bytes = read_file_bytes(std::mem::take(bytes));
+    }
     let PartContent::Data(outer) = &part.content else {
         return;
     };

@@ -3,6 +3,7 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
+use super::file_bytes::write_file_bytes;
 use super::read::at_least_one;
 use super::write::{Inner, Old, Wrapped, entry, filled, labels};
 use crate::artifact::Artifact;
@@ -222,7 +223,7 @@ impl Serialize for ProtoFile<'_> {
         let mut map = serializer.serialize_map(None)?;
         match &self.0.content {
             PartContent::Raw(bytes) => {
-                map.serialize_entry("fileWithBytes", &encode_base64(bytes))?;
+                map.serialize_entry("fileWithBytes", &encode_base64(&write_file_bytes(bytes)))?;
             }
             PartContent::Url(url) => map.serialize_entry("fileWithUri", url)?,
             PartContent::Text(_) | PartContent::Data(_) => {}

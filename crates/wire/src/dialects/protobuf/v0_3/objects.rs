@@ -6,7 +6,7 @@ use crate::dialects::protobuf::generated::a2a::v1 as pb;
 use crate::dialects::protobuf::user_json::{struct_in, struct_out};
 use crate::dialects::protobuf::wrong::{InField as _, Wrong, each, given, maybe, required};
 use crate::dialects::protobuf::{role_in, state_in, time_in, time_out};
-use crate::dialects::v0_3::labels;
+use crate::dialects::v0_3::{labels, read_file_bytes, write_file_bytes};
 use crate::event::{StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 use crate::json::{Metadata, RawJson};
 use crate::message::Message;
@@ -105,7 +105,9 @@ fn part_out(part: Part) -> Result<pb::Part, Wrong> {
     };
     let content = match part.content {
         PartContent::Text(text) => Content::Text(text),
-        PartContent::Raw(bytes) => file(pb::file_part::File::FileWithBytes(bytes)),
+        PartContent::Raw(bytes) => {
+            file(pb::file_part::File::FileWithBytes(write_file_bytes(&bytes)))
+        }
         PartContent::Url(url) => file(pb::file_part::File::FileWithUri(url)),
         PartContent::Data(data) => Content::Data(pb::DataPart {
             data: Some(struct_out(&wrapped(data)).in_field("data")?),
@@ -134,7 +136,9 @@ fn part_in(part: pb::Part) -> Result<Part, Wrong> {
         Some(Content::File(file)) => {
             (filename, media_type) = (given(file.name), given(file.mime_type));
             match file.file {
-                Some(pb::file_part::File::FileWithBytes(bytes)) => PartContent::Raw(bytes),
+                Some(pb::file_part::File::FileWithBytes(bytes)) => {
+                    PartContent::Raw(read_file_bytes(bytes))
+                }
                 Some(pb::file_part::File::FileWithUri(url)) => PartContent::Url(url),
                 None => return Err(Wrong::here("a file must have its bytes or its URI")),
             }
