@@ -54,7 +54,7 @@ const fn secret(name: &'static str) -> KnownSetting {
 }
 
 /// Every setting that a variable or a file may set.
-pub(crate) const KNOWN_SETTINGS: [KnownSetting; 18] = [
+pub(crate) const KNOWN_SETTINGS: [KnownSetting; 20] = [
     setting("agent-card", None),
     setting("transport", Some("the card's order")),
     setting("a2a-version", Some("the highest 1.x of both sides")),
@@ -66,6 +66,8 @@ pub(crate) const KNOWN_SETTINGS: [KnownSetting; 18] = [
     setting("context-id", None),
     setting("task-id", None),
     setting("metadata", None),
+    setting("push-url", None),
+    secret("push-token"),
     // It may hold a credential of a scheme that is not known here.
     secret("svc-param"),
     secret("bearer"),

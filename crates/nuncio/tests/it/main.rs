@@ -6,6 +6,7 @@ mod cli_card;
 mod cli_card_signatures;
 mod cli_credentials;
 mod cli_errors;
+mod cli_push;
 mod cli_send;
 mod cli_settings;
 mod cli_stream;

@@ -3,6 +3,7 @@
 //! Keeps nothing between runs; ids come from flags and from the server, never from here.
 
 mod parts;
+mod push;
 
 use clap::Args;
 use nuncio_client::{Client, ClientError, EventStream, Follow, TaskView, new_message_id};
@@ -25,7 +26,8 @@ use crate::output::{self, CliError};
 Examples:
   nuncio send -a https://agents.example.org \"What is new?\"
   nuncio send -a localhost:8081 --text \"Review this\" --file main.rs -o json
-  nuncio send -a localhost:8081 --task-id TASK \"Yes, go on\"")]
+  nuncio send -a localhost:8081 --task-id TASK \"Yes, go on\"
+  nuncio send -a localhost:8081 --async --push-url https://hooks.example.org/a2a \"Report\"")]
 pub(crate) struct SendArgs {
     #[command(flatten)]
     parts: parts::PartFlags,
@@ -41,6 +43,8 @@ pub(crate) struct SendArgs {
     /// Return as soon as the task has an id [env: A2ACLI_ASYNC]
     #[arg(long = "async", aliases = ["return-immediately", "no-wait"], conflicts_with_all = ["wait", "stream"])]
     return_immediately: bool,
+    #[command(flatten)]
+    push: push::PushFlags,
     #[command(flatten)]
     agent: AgentOptions,
     #[command(flatten)]
@@ -79,6 +83,7 @@ fn plan(args: &SendArgs, session: &Session) -> Result<Plan, CliError> {
     let mut request = SendMessageRequest::new(message);
     let metadata = text_setting(args.metadata.as_ref(), "metadata", layers);
     request.metadata = metadata.map(|text| read_metadata(&text)).transpose()?;
+    request.configuration.task_push_notification_config = args.push.read(layers)?;
     // A wait that a flag asks for beats a variable that asks for none.
     let leave = switch(args.return_immediately, "async", layers)? && !args.wait.wait;
     request.configuration.return_immediately =
@@ -118,6 +123,10 @@ async fn exchange(
     watcher: &mut Watcher,
 ) -> Result<(), CliError> {
     let client = connect(&plan.agent).await?;
+    let pushes = &plan.request.configuration.task_push_notification_config;
+    if pushes.is_some() {
+        push::require(&client)?;
+    }
     let leave = plan.request.configuration.return_immediately;
     let stream = if leave {
         None
