@@ -27,6 +27,11 @@ impl Caller {
         Caller { place, flags }
     }
 
+    /// Calls by this binding only, as `--transport` has it.
+    pub(super) fn by(&mut self, transport: &str) {
+        self.flags.push(format!("--transport={transport}"));
+    }
+
     /// The same caller, to whom the agent's card may name the address of its calls: gRPC servers of
     /// the SDKs have a port of their own.
     pub(super) fn trusting_the_card(mut self) -> Caller {

@@ -10,6 +10,8 @@ mod card_signatures;
 mod clients;
 mod conversation;
 mod dealings;
+mod hops;
+mod instruction;
 mod outcomes;
 mod script;
 mod server;

@@ -13,6 +13,8 @@ pub(super) enum Script {
     Python1(&'static str),
     /// The Python SDK 0.3.
     Python03(&'static str),
+    /// Python without an SDK.
+    Plain(&'static str),
     /// The JavaScript SDKs, which lie side by side.
     Node(&'static str),
 }
@@ -32,6 +34,7 @@ impl Script {
                 sdks.join("py03/bin/python"),
                 scripts.join("python").join(name),
             ),
+            Script::Plain(name) => (PathBuf::from("python3"), scripts.join("python").join(name)),
             Script::Node(name) => (PathBuf::from("node"), scripts.join("js").join(name)),
         };
         let mut command = Command::new(interpreter);
