@@ -195,6 +195,7 @@ fn task(id: &Arc<str>, context: &Arc<str>) -> NewTask {
         context_id: Arc::clone(context),
         dialect: Dialect::V1,
         alias: None,
+        alias_is_unique: false,
         state: TaskState::Submitted,
         status: Bytes::from_static(status.as_bytes()),
         status_millis: 0,

@@ -28,6 +28,9 @@ pub enum StoreError {
     /// The idempotency key was used before with another payload.
     #[error("the idempotency key was used with another payload")]
     RepeatConflict,
+    /// The caller has a task under this id of its own already.
+    #[error("the caller has a task under this id already")]
+    AliasTaken,
     /// One more push configuration would be too many.
     #[error("there are {max} push configurations of this {of}, which is all there may be")]
     TooManyPushConfigs {

@@ -51,7 +51,7 @@ pub trait Store: Send + Sync + 'static {
     /// in one transaction.
     ///
     /// A repeat under the rules of [`Repeat`] makes nothing and names the first task. Errors:
-    /// [`StoreError::RepeatConflict`], [`StoreError::Full`], [`StoreError::TooManyPushConfigs`],
+    /// [`StoreError::RepeatConflict`], [`StoreError::AliasTaken`], [`StoreError::Full`], [`StoreError::TooManyPushConfigs`],
     /// [`StoreError::Unavailable`].
     async fn create_task(&self, task: NewTask) -> Result<Created, StoreError>;
 

@@ -23,8 +23,11 @@ pub struct NewTask {
     pub context_id: Arc<str>,
     /// The dialect it was made in; reads and pushes without one of their own use it.
     pub dialect: Dialect,
-    /// The id its caller chose (2025-04 dialect), if any.
+    /// The id its caller chose (older dialects), if any.
     pub alias: Option<String>,
+    /// Whether that id is refused while a task of the same agent and owner has it, however it
+    /// ended: [`StoreError::AliasTaken`]. A repeat by its key is recognised first.
+    pub alias_is_unique: bool,
     /// SUBMITTED or WORKING.
     pub state: TaskState,
     /// JSON of the [`TaskStatus`].

@@ -28,7 +28,7 @@ pub use error::{
     A2aError, ERROR_DOMAIN, ErrorDetail, ErrorKind, FieldViolation, Seconds, StatusTable,
 };
 pub use event::{StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
-pub use json::{Metadata, RawJson};
+pub use json::{Metadata, RawJson, sorted as sorted_json};
 pub use message::{Message, Role};
 pub use operation::{Method, Request, Response};
 pub use part::{Part, PartContent};

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::fmt;
 
 use crate::error::FieldViolation;
-use crate::json::json_object;
+use crate::json::{Metadata, json_object};
 use crate::limits::{MAX_PUSH_SCHEME_BYTES, MAX_PUSH_SECRET_BYTES, MAX_PUSH_URL_BYTES};
 use crate::message::check_free_id;
 
@@ -29,6 +29,9 @@ pub struct TaskPushNotificationConfig {
     /// Sent as `Authorization`. A secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authentication: Option<AuthenticationInfo>,
+    /// User JSON about it. Only the fleet's dialect has that, and only its callers are shown it.
+    #[serde(rename = "fleetMetadata", skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
 }
 
 json_object!(required TaskPushNotificationConfig {
@@ -38,6 +41,7 @@ json_object!(required TaskPushNotificationConfig {
     url: "url",
     token: "token",
     authentication: "authentication",
+    metadata: "fleetMetadata",
 });
 
 /// Credentials for a webhook (specification 4.3.2).
@@ -79,6 +83,9 @@ impl TaskPushNotificationConfig {
             if let Some(Err(reason)) = value.map(check_header_value) {
                 wrong(field, reason);
             }
+        }
+        if let Some(Err(reason)) = self.metadata.as_ref().map(Metadata::check_limits) {
+            wrong("metadata", reason);
         }
         if let Some(Err(reason)) = authentication.map(|a| check_scheme(&a.scheme)) {
             wrong("authentication.scheme", reason);

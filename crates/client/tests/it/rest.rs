@@ -102,6 +102,7 @@ async fn every_operation_has_its_verb_path_and_body() {
         url: "https://hooks.example/".to_owned(),
         token: None,
         authentication: None,
+        metadata: None,
     };
     let mut sent = message("hi");
     sent.configuration = SendMessageConfiguration {

@@ -175,6 +175,7 @@ mod tests {
             context_id: "c".into(),
             dialect: Dialect::V1,
             alias: None,
+            alias_is_unique: false,
             state: TaskState::Working,
             status: r#"{"state":"TASK_STATE_WORKING"}"#.into(),
             status_millis: 0,

@@ -4,7 +4,6 @@
 //! `deliver` wakes one `courier` per webhook with something to send, which reads the event log by
 //! its cursor; `target`, `payload` and `sign` make the request, `schedule` and `endpoint` say when.
 
-mod canonical;
 mod courier;
 mod deliver;
 mod endpoint;

@@ -5,7 +5,7 @@ use nuncio_store::{Include, PushConfig, Store, StoreError, Visibility};
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::{Artifact, StreamResponse, Task, TaskState, TaskStatus};
 
-use super::canonical::canonical;
+use nuncio_wire::sorted_json as canonical;
 
 /// Events that are read at once while an older task is put together.
 const BATCH: usize = 16;

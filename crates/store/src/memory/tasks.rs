@@ -1,6 +1,6 @@
 //! Tasks of the memory store: made, found, forgotten.
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::MemoryStore;
 use super::push::Kept;
 use super::repeats::{Send, is_running};
-use crate::held::{Head, Progress};
+use crate::held::{Head, Progress, Shard};
 use crate::{Created, Include, NewTask, StoreError, TaskRecord, Visibility};
 
 /// A task: what never changes, and its progress behind a lock of its own.
@@ -38,6 +38,9 @@ pub(super) struct State {
     pub(super) push: Option<Box<Vec<Kept>>>,
 }
 
+/// The shard of a caller's id that nobody else may get meanwhile.
+type LockedAlias<'a> = MutexGuard<'a, Shard<Arc<Task>>>;
+
 impl MemoryStore {
     pub(super) fn create(&self, new: NewTask) -> Result<Created, StoreError> {
         let mut oldest = None;
@@ -61,6 +64,7 @@ impl MemoryStore {
         {
             return Ok(Created::Repeated(first));
         }
+        let mut alias = self.lock_alias(&new)?;
         let mut sends = self.sends.lock(send_hash);
         if key.is_none() {
             let same = sends.all(send_hash).filter(|task| task.has_sent(&new));
@@ -76,7 +80,7 @@ impl MemoryStore {
         let push = push.map(|push| Box::new(vec![self.first_push(push, Some(new.status.clone()))]));
         let made = self.made.fetch_add(1, Relaxed);
         let task = Arc::new(Task::new(new, made, send_hash, push));
-        self.insert(&task)?;
+        self.insert(&task, &mut alias)?;
         if let Some(open) = open {
             open.keep();
         }
@@ -87,6 +91,23 @@ impl MemoryStore {
             key.insert(&task);
         }
         Ok(Created::New)
+    }
+
+    /// Locks the id that the caller chose where nobody else may get it meanwhile.
+    fn lock_alias(&self, new: &NewTask) -> Result<Option<LockedAlias<'_>>, StoreError> {
+        let Some(alias) = new.alias.as_deref().filter(|_| new.alias_is_unique) else {
+            return Ok(None);
+        };
+        let hash = self.hashing.hash_one(alias);
+        let aliases = self.aliases.lock(hash);
+        let is = |task: &Arc<Task>| {
+            let head = &task.head;
+            head.alias() == Some(alias) && head.agent == new.agent && head.owner == new.owner
+        };
+        if aliases.find(hash, is).is_some() {
+            return Err(StoreError::AliasTaken);
+        }
+        Ok(Some(aliases))
     }
 
     pub(super) fn find(&self, id: &str) -> Option<Arc<Task>> {
@@ -162,7 +183,11 @@ impl MemoryStore {
         found.map(Some).ok_or(full)
     }
 
-    fn insert(&self, task: &Arc<Task>) -> Result<(), StoreError> {
+    fn insert(
+        &self,
+        task: &Arc<Task>,
+        locked: &mut Option<LockedAlias<'_>>,
+    ) -> Result<(), StoreError> {
         let hash = self.hashing.hash_one(&*task.head.id);
         let mut tasks = self.tasks.lock(hash);
         if tasks
@@ -179,7 +204,10 @@ impl MemoryStore {
         drop(tasks);
         if let Some(alias) = task.head.alias() {
             let hash = self.hashing.hash_one(alias);
-            self.aliases.lock(hash).insert(hash, Arc::clone(task));
+            match locked {
+                Some(aliases) => aliases.insert(hash, Arc::clone(task)),
+                None => self.aliases.lock(hash).insert(hash, Arc::clone(task)),
+            }
         }
         Ok(())
     }

@@ -19,6 +19,8 @@ use crate::{
 pub(super) const CREATE: &str = "\
     WITH running AS ( \
         SELECT id FROM tasks WHERE open_send = $9 AND state IN (1, 2) ORDER BY row LIMIT 1 \
+    ), aliased AS ( \
+        SELECT FROM tasks WHERE $18::boolean AND alias = $6 AND agent = $2 AND owner = $3 \
     ), made AS ( \
         INSERT INTO tasks (id, agent, owner, context_id, dialect, alias, state, status_millis, \
             open_send, status, metadata, version, lease_epoch, messages, artifacts) \
@@ -26,6 +28,7 @@ pub(super) const CREATE: &str = "\
             1, 0, 1, 0 \
         WHERE NOT EXISTS (SELECT FROM running) AND ($14::text IS NULL OR (SELECT count(*) FROM push_configs \
             WHERE owner = $3 AND NOT done) < $17) \
+            AND NOT EXISTS (SELECT FROM aliased) \
         ON CONFLICT (id) DO NOTHING RETURNING row \
     ), told AS ( \
         INSERT INTO messages (task, number, payload) SELECT row, 1, $12 FROM made \
@@ -34,13 +37,15 @@ pub(super) const CREATE: &str = "\
         SELECT row, $14, $3, $15, 0, $16, $10 FROM made WHERE $14 IS NOT NULL \
     ) \
     SELECT (SELECT id FROM running), EXISTS (SELECT FROM made), \
-        EXISTS (SELECT FROM tasks WHERE id = $1)";
+        EXISTS (SELECT FROM tasks WHERE id = $1), EXISTS (SELECT FROM aliased)";
 
 /// The same for a send with a key, which names the first task whatever its state. A key that
 /// expired is written over.
 pub(super) const CREATE_WITH_KEY: &str = "\
     WITH used AS ( \
-        SELECT task_id, payload_hash FROM idempotency WHERE key_hash = $18 AND expires_millis > $21 \
+        SELECT task_id, payload_hash FROM idempotency WHERE key_hash = $19 AND expires_millis > $22 \
+    ), aliased AS ( \
+        SELECT FROM tasks WHERE $18::boolean AND alias = $6 AND agent = $2 AND owner = $3 \
     ), made AS ( \
         INSERT INTO tasks (id, agent, owner, context_id, dialect, alias, state, status_millis, \
             open_send, status, metadata, version, lease_epoch, messages, artifacts) \
@@ -48,6 +53,7 @@ pub(super) const CREATE_WITH_KEY: &str = "\
             1, 0, 1, 0 \
         WHERE NOT EXISTS (SELECT FROM used) AND ($14::text IS NULL OR (SELECT count(*) FROM push_configs \
             WHERE owner = $3 AND NOT done) < $17) \
+            AND NOT EXISTS (SELECT FROM aliased) \
         ON CONFLICT (id) DO NOTHING RETURNING row \
     ), told AS ( \
         INSERT INTO messages (task, number, payload) SELECT row, 1, $12 FROM made \
@@ -56,12 +62,13 @@ pub(super) const CREATE_WITH_KEY: &str = "\
         SELECT row, $14, $3, $15, 0, $16, $10 FROM made WHERE $14 IS NOT NULL \
     ), kept AS ( \
         INSERT INTO idempotency (key_hash, task_id, payload_hash, expires_millis) \
-        SELECT $18, $1, $19, $20 FROM made \
+        SELECT $19, $1, $20, $21 FROM made \
         ON CONFLICT (key_hash) DO UPDATE SET task_id = excluded.task_id, \
             payload_hash = excluded.payload_hash, expires_millis = excluded.expires_millis \
     ) \
     SELECT (SELECT task_id FROM used), EXISTS (SELECT FROM made), \
-        EXISTS (SELECT FROM tasks WHERE id = $1), (SELECT payload_hash FROM used)";
+        EXISTS (SELECT FROM tasks WHERE id = $1), EXISTS (SELECT FROM aliased), \
+        (SELECT payload_hash FROM used)";
 
 const IS_THERE: &str = "SELECT EXISTS (SELECT FROM tasks WHERE id = $1)";
 
@@ -131,6 +138,7 @@ pub(super) async fn create(
         &push_dialect,
         &push_config,
         &most,
+        &new.alias_is_unique,
     ];
     let Some(key) = &new.repeat.key else {
         return created(&link.query_one(CREATE, &values).await?, new);
@@ -139,16 +147,21 @@ pub(super) async fn create(
     let (key, now) = (&key[..], now_millis());
     values.extend_from_slice(&[&key, &payload, &new.repeat.key_expires_millis, &now]);
     let row = link.query_one(CREATE_WITH_KEY, &values).await?;
-    let used: Option<&[u8]> = row.try_get(3)?;
+    let used: Option<&[u8]> = row.try_get(4)?;
     if used.is_some_and(|used| used != payload) {
         return Ok(Err(StoreError::RepeatConflict));
     }
     created(&row, new)
 }
 
-/// Reads the first task's id, whether the new one was made, whether its id was taken.
+/// Reads the first task's id, whether the new one was made, whether its id was taken, whether the
+/// caller's was. Only a repeat by its key counts before that.
 fn created(row: &Row, new: &NewTask) -> Result<Result<Created, StoreError>, Error> {
     let first: Option<Text<'_>> = row.try_get(0)?;
+    let aliased: bool = row.try_get(3)?;
+    if aliased && (first.is_none() || new.repeat.key.is_none()) {
+        return Ok(Err(StoreError::AliasTaken));
+    }
     if let Some(first) = first {
         return Ok(Ok(Created::Repeated(first.0.into_owned())));
     }

@@ -19,6 +19,7 @@ pub(super) struct CreateRows<'c> {
     connection: &'c Connection,
     keys: KeyRows<'c>,
     running: Statement<'c>,
+    aliased: Statement<'c>,
     insert: Statement<'c>,
     insert_message: Statement<'c>,
 }
@@ -32,6 +33,8 @@ impl<'c> CreateRows<'c> {
             running: connection.prepare(
                 "SELECT id FROM tasks WHERE open_send = ?1 AND state IN (1, 2) ORDER BY row LIMIT 1",
             )?,
+            aliased: connection
+                .prepare("SELECT 1 FROM tasks WHERE alias = ?1 AND agent = ?2 AND owner = ?3")?,
             insert: connection.prepare(
                 "INSERT INTO tasks (id, agent, owner, context_id, dialect, alias, state, version, \
                  lease_epoch, status_millis, open_send, messages, artifacts, status, metadata) \
@@ -54,10 +57,19 @@ impl<'c> CreateRows<'c> {
                 Ok(None) => {}
                 Err(conflict) => return Ok(Err(conflict)),
             }
-        } else if let Some(first) = self
-            .running
-            .query_row([&open_send], |row| row.get(0))
-            .optional()?
+        }
+        if new.alias_is_unique
+            && self
+                .aliased
+                .exists(params![new.alias, &*new.agent, &*new.owner])?
+        {
+            return Ok(Err(StoreError::AliasTaken));
+        }
+        if new.repeat.key.is_none()
+            && let Some(first) = self
+                .running
+                .query_row([&open_send], |row| row.get(0))
+                .optional()?
         {
             return Ok(Ok(Created::Repeated(first)));
         }

@@ -23,6 +23,7 @@ pub(crate) fn new_task(id: &str) -> NewTask {
         context_id: format!("c-{id}").into(),
         dialect: Dialect::V1,
         alias: None,
+        alias_is_unique: false,
         state: TaskState::Submitted,
         status: r#"{"state":"TASK_STATE_SUBMITTED"}"#.into(),
         status_millis: 1000,

@@ -55,8 +55,21 @@ impl FromStr for EventId {
 /// frame at U+0085, U+2028 and U+2029: these become the escapes that mean the same in a string, and
 /// JSON has them nowhere else.
 pub fn write_frame(id: Option<EventId>, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
+    write_named_frame(id, None, out, data);
+}
+
+/// The same with the event's type, which only the fleet's dialect has.
+pub(crate) fn write_named_frame(
+    id: Option<EventId>,
+    event: Option<&'static str>,
+    out: &mut Vec<u8>,
+    data: impl FnOnce(&mut Vec<u8>),
+) {
     if let Some(id) = id {
         writeln!(out, "id: {id}").expect("a Vec takes all bytes");
+    }
+    if let Some(event) = event {
+        writeln!(out, "event: {event}").expect("a Vec takes all bytes");
     }
     out.extend_from_slice(b"data: ");
     let begin = out.len();

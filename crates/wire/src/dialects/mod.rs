@@ -5,6 +5,7 @@
 //! To add one: a module beside [`v0_3`], an arm in each method of [`Dialect`].
 
 mod card;
+pub mod hermes_fleet;
 mod lenient;
 mod negotiate;
 pub mod openfang;
@@ -35,11 +36,20 @@ pub enum Dialect {
     V0_3,
     /// The first public A2A of April 2025. Served at addresses of its own and never negotiated.
     Legacy,
+    /// That of the Hermes fleet plugin. Served at addresses of its own, and recognised by
+    /// [`hermes_fleet::is_spoken`] at those of 1.0.
+    Fleet,
 }
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: [Self; 4] = [Self::V1, Self::V1Slash, Self::V0_3, Self::Legacy];
+    pub const ALL: [Self; 5] = [
+        Self::V1,
+        Self::V1Slash,
+        Self::V0_3,
+        Self::Legacy,
+        Self::Fleet,
+    ];
 
     /// The name under which it is stored with a task.
     #[must_use]
@@ -49,6 +59,7 @@ impl Dialect {
             Self::V1Slash => "v1-slash",
             Self::V0_3 => "v0.3",
             Self::Legacy => "legacy",
+            Self::Fleet => "fleet",
         }
     }
 }
@@ -61,7 +72,7 @@ impl fmt::Display for Dialect {
 
 /// The text names no dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown dialect: must be v1, v1-slash, v0.3 or legacy")]
+#[error("unknown dialect: must be v1, v1-slash, v0.3, legacy or fleet")]
 pub struct DialectError;
 
 impl FromStr for Dialect {
@@ -97,6 +108,7 @@ impl Dialect {
             Self::V1 | Self::V1Slash => v1::read_request(method, params, message_id),
             Self::V0_3 => v0_3::read_request(method, params, message_id),
             Self::Legacy => openfang::read_request(method, params, message_id),
+            Self::Fleet => hermes_fleet::read_request(method, params, message_id),
         }
     }
 
@@ -111,6 +123,7 @@ impl Dialect {
             Self::V1 | Self::V1Slash => v1::read_partial(method, params, None),
             Self::V0_3 => v0_3::read_partial(method, params, None),
             Self::Legacy => openfang::read_request(method, params, None),
+            Self::Fleet => hermes_fleet::read_request(method, params, None),
         }
     }
 
@@ -118,7 +131,7 @@ impl Dialect {
     pub(crate) fn validate(self, request: &Request) -> Result<(), A2aError> {
         match self {
             Self::V0_3 => v0_3::validate(request),
-            Self::V1 | Self::V1Slash | Self::Legacy => request.validate(),
+            Self::V1 | Self::V1Slash | Self::Legacy | Self::Fleet => request.validate(),
         }
     }
 
@@ -130,6 +143,7 @@ impl Dialect {
             }
             Self::V0_3 => v0_3::write_response(response, out),
             Self::Legacy => openfang::write_response(response, out),
+            Self::Fleet => hermes_fleet::write_response(response, out),
         }
     }
 
@@ -139,6 +153,7 @@ impl Dialect {
             Self::V1 | Self::V1Slash => v1::write(event, out),
             Self::V0_3 => v0_3::write_event(event, last, out),
             Self::Legacy => openfang::write_event(event, out),
+            Self::Fleet => hermes_fleet::write_event(event, out),
         }
     }
 
@@ -147,7 +162,7 @@ impl Dialect {
     pub fn write_stored_event(self, payload: &[u8], last: bool, out: &mut Vec<u8>) {
         match self {
             Self::V1 | Self::V1Slash => out.extend_from_slice(payload),
-            Self::V0_3 | Self::Legacy => match serde_json::from_slice(payload) {
+            Self::V0_3 | Self::Legacy | Self::Fleet => match serde_json::from_slice(payload) {
                 Ok(event) => self.write_event(&event, last, out),
                 Err(_) => out.extend_from_slice(payload),
             },
@@ -160,6 +175,7 @@ impl Dialect {
             Self::V1 | Self::V1Slash => v1::write(task, out),
             Self::V0_3 => v0_3::write_task(task, out),
             Self::Legacy => openfang::write_task(task, &task.id, out),
+            Self::Fleet => hermes_fleet::write_task(task, out),
         }
     }
 }
@@ -175,6 +191,7 @@ impl Dialect {
             Self::V0_3 if method == Method::ListTasks => None,
             Self::V0_3 => Some(negotiate::slash_name(method)),
             Self::Legacy => openfang::method_name(method),
+            Self::Fleet => hermes_fleet::method_name(method),
         }
     }
 
@@ -184,6 +201,7 @@ impl Dialect {
             Self::V1 | Self::V1Slash => v1::write_params(request, out),
             Self::V0_3 => v0_3::write_params(request, out),
             Self::Legacy => openfang::write_params(request, out),
+            Self::Fleet => hermes_fleet::write_params(request, out),
         }
     }
 
@@ -193,6 +211,7 @@ impl Dialect {
             Self::V1 | Self::V1Slash => v1::read_response(method, result, v1::read_event),
             Self::V0_3 => v1::read_response(method, result, lenient::read_event),
             Self::Legacy => openfang::read_response(method, result),
+            Self::Fleet => hermes_fleet::read_response(method, result),
         }
     }
 
@@ -203,6 +222,7 @@ impl Dialect {
             // Its messages may look like 1.0 without parts.
             Self::V0_3 => lenient::read_event(result),
             Self::Legacy => openfang::read_event(result),
+            Self::Fleet => hermes_fleet::read_event(result),
         }
     }
 }

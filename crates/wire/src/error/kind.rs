@@ -186,7 +186,10 @@ impl ErrorKind {
             let both = named.clone().find(|kind| kind.code() == code);
             both.or_else(|| named.next())
         });
-        let by_code = || Self::ALL.into_iter().find(|kind| kind.code() == code);
+        let by_code = || {
+            let known = Self::ALL.into_iter().find(|kind| kind.code() == code);
+            known.or_else(|| crate::dialects::hermes_fleet::kind_of_code(code))
+        };
         by_reason.or_else(by_code).unwrap_or(Self::Internal)
     }
 }

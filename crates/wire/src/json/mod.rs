@@ -6,9 +6,11 @@
 
 mod object;
 mod scan;
+mod sorted;
 
 pub(crate) use object::{Member, MemberSeed, Value, json_object};
 pub(crate) use scan::is_deeper_than;
+pub use sorted::sorted;
 
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};

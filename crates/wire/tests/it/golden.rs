@@ -2,7 +2,7 @@
 //! two dialects is the same file name.
 
 use nuncio_wire::bindings::jsonrpc::{RequestId, read_answer, write_error};
-use nuncio_wire::dialects::{CardGeneration, openfang, read_card, v0_3};
+use nuncio_wire::dialects::{CardGeneration, hermes_fleet, openfang, read_card, v0_3};
 use nuncio_wire::{Dialect, Method};
 use std::fs;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
     minify(&String::from_utf8(out).unwrap())
 }
 
-const DIALECTS: [Dialect; 3] = [Dialect::V1, Dialect::V0_3, Dialect::Legacy];
+const DIALECTS: [Dialect; 4] = [Dialect::V1, Dialect::V0_3, Dialect::Legacy, Dialect::Fleet];
 
 #[test]
 fn requests_are_written_as_they_were_read() {
@@ -84,7 +84,7 @@ fn requests_are_written_as_they_were_read() {
 
 #[test]
 fn answers_are_written_as_they_were_read() {
-    for dialect in [Dialect::V1, Dialect::V0_3] {
+    for dialect in [Dialect::V1, Dialect::V0_3, Dialect::Fleet] {
         for name in names(dialect, "answer-") {
             let (method, json) = (method_of(&name), golden(dialect, &name).unwrap());
             let answer = dialect.read_response(method, &json);
@@ -100,7 +100,7 @@ fn answers_are_written_as_they_were_read() {
 
 #[test]
 fn events_are_written_as_they_were_read() {
-    for dialect in [Dialect::V1, Dialect::V0_3] {
+    for dialect in [Dialect::V1, Dialect::V0_3, Dialect::Fleet] {
         for name in names(dialect, "event-") {
             let json = golden(dialect, &name).unwrap();
             let (event, ends) = dialect.read_event(&json).unwrap();
@@ -119,7 +119,7 @@ fn events_are_written_as_they_were_read() {
 
 #[test]
 fn the_same_thing_in_an_older_dialect_is_its_file_of_the_same_name() {
-    for dialect in [Dialect::V0_3, Dialect::Legacy] {
+    for dialect in [Dialect::V0_3, Dialect::Legacy, Dialect::Fleet] {
         for name in names(dialect, "answer-") {
             let json = golden(Dialect::V1, &name).unwrap();
             let answer = Dialect::V1.read_response(method_of(&name), &json).unwrap();
@@ -127,11 +127,13 @@ fn the_same_thing_in_an_older_dialect_is_its_file_of_the_same_name() {
             assert_eq!(written, golden(dialect, &name).unwrap(), "{dialect}/{name}");
         }
     }
-    for name in names(Dialect::V0_3, "event-") {
-        let json = golden(Dialect::V1, &name).unwrap();
-        let last = name.ends_with("-last");
-        let written = text(|out| Dialect::V0_3.write_stored_event(json.as_bytes(), last, out));
-        assert_eq!(written, golden(Dialect::V0_3, &name).unwrap(), "{name}");
+    for dialect in [Dialect::V0_3, Dialect::Fleet] {
+        for name in names(dialect, "event-") {
+            let json = golden(Dialect::V1, &name).unwrap();
+            let last = name.ends_with("-last");
+            let written = text(|out| dialect.write_stored_event(json.as_bytes(), last, out));
+            assert_eq!(written, golden(dialect, &name).unwrap(), "{dialect}/{name}");
+        }
     }
     for name in names(Dialect::V0_3, "request-") {
         let new = golden(Dialect::V1, &name).unwrap();
@@ -205,7 +207,11 @@ fn errors_are_written_as_they_were_read() {
                 name.split('-').nth(1),
                 "{name}"
             );
-            let written = text(|out| write_error(&id, &error, out));
+            let write = match dialect {
+                Dialect::Fleet => hermes_fleet::write_error,
+                _ => write_error,
+            };
+            let written = text(|out| write(&id, &error, out));
             assert_eq!(written, json, "{dialect}/{name}");
         }
     }

@@ -7,6 +7,7 @@ mod card_signatures;
 mod cards;
 mod envelope;
 mod errors;
+mod fleet;
 mod golden;
 mod legacy;
 mod lenient;

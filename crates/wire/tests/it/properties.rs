@@ -3,7 +3,7 @@
 
 use nuncio_wire::bindings::jsonrpc::{read_answer, read_call, read_void_answer};
 use nuncio_wire::bindings::sse::{EventId, SseError, SseEvent, SseReader, write_frame};
-use nuncio_wire::dialects::{Negotiation, negotiate, openfang, read_card};
+use nuncio_wire::dialects::{Negotiation, hermes_fleet, negotiate, openfang, read_card};
 use nuncio_wire::operation::{SendMessageConfiguration, SendMessageRequest, SendMessageResponse};
 use nuncio_wire::{
     Artifact, Dialect, Message, Metadata, Method, Part, PartContent, RawJson, Request, Response,
@@ -271,6 +271,44 @@ proptest! {
         let read = openfang::read_task(&json).unwrap();
         prop_assert_eq!(read.status.state.is_terminal(), task.status.state.is_terminal());
         prop_assert_eq!(read.context_id, task.context_id);
+    }
+
+    #[test]
+    fn a_fleet_task_keeps_its_state_ids_and_text(task in task()) {
+        let json = written(|out| hermes_fleet::write_task(&task, out));
+        let read = hermes_fleet::bare_task(&json);
+        prop_assume!(!task.id.is_empty());
+        let read = read.unwrap();
+        prop_assert_eq!(&read.id, &task.id);
+        prop_assert_eq!(&read.context_id, &task.context_id);
+        prop_assert_eq!(read.status.state, task.status.state);
+        let texts = |task: &Task| {
+            let parts = task.artifacts().iter().flat_map(|artifact| artifact.parts.clone());
+            let texts = parts.filter_map(|part| part.as_text().map(str::to_owned));
+            texts.filter(|text| !text.is_empty()).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(texts(&read), texts(&task));
+    }
+
+    #[test]
+    fn a_fleet_event_survives(event in event(), last: bool) {
+        let json = written(|out| Dialect::Fleet.write_event(&event, last, out));
+        let (read, ends) = Dialect::Fleet.read_event(&json).unwrap();
+        let again = written(|out| Dialect::Fleet.write_event(&read, last, out));
+        prop_assert_eq!(&again, &json);
+        prop_assert!(ends || !matches!(event, StreamResponse::Message(_)));
+    }
+
+    #[test]
+    fn a_fleet_send_survives(request in send()) {
+        let json = written(|out| Dialect::Fleet.write_params(&Request::SendMessage(request.clone()), out));
+        let read = hermes_fleet::read_send(Some(&json), "unused").unwrap();
+        prop_assert_eq!(&read.request.message.message_id, &request.message.message_id);
+        prop_assert_eq!(&read.request.message.parts, &request.message.parts);
+        prop_assert_eq!(&read.request.metadata, &request.metadata);
+        let id = request.message.task_id.as_ref().unwrap_or(&request.message.message_id);
+        prop_assert_eq!(read.caller_task_id.as_ref(), Some(id));
+        prop_assert!(hermes_fleet::is_spoken("SendMessage", Some(&json), None));
     }
 
     #[test]

@@ -156,6 +156,7 @@ fn send() -> impl Strategy<Value = SendMessageRequest> {
             task_id: None,
             url,
             token: Some("t".to_owned()),
+            metadata: None,
             authentication: Some(AuthenticationInfo {
                 scheme: "Bearer".to_owned(),
                 credentials: None,

@@ -1,5 +1,6 @@
 //! What every store must do.
 
+mod aliases;
 mod append;
 mod create;
 mod list;

@@ -34,14 +34,26 @@ pub fn write_error(id: &RequestId, error: &A2aError, out: &mut Vec<u8>) {
         message: &error.message,
         data: error.details(),
     };
+    write_error_object(id, error.kind, out, |out| {
+        serde_json::to_writer(out, &body).expect("an error is always JSON");
+    });
+}
+
+/// Appends an error answer whose `error` is what `object` appends: one JSON value.
+pub(crate) fn write_error_object(
+    id: &RequestId,
+    kind: ErrorKind,
+    out: &mut Vec<u8>,
+    object: impl FnOnce(&mut Vec<u8>),
+) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    if error.kind == ErrorKind::ParseError {
+    if kind == ErrorKind::ParseError {
         out.extend_from_slice(b"null");
     } else {
         id.write(out);
     }
     out.extend_from_slice(br#","error":"#);
-    serde_json::to_writer(&mut *out, &body).expect("an error is always JSON");
+    object(out);
     out.push(b'}');
 }
 

@@ -9,6 +9,7 @@ mod call;
 mod request_id;
 
 pub(super) use answer::read_error;
+pub(crate) use answer::write_error_object;
 pub use answer::{Answer, read_answer, read_void_answer, write_error, write_result};
 pub use call::{Call, Refused, read_call, write_call};
 pub use request_id::RequestId;

@@ -21,7 +21,7 @@ impl Form {
     pub fn of(dialect: Dialect) -> Self {
         match dialect {
             Dialect::V0_3 => Self::V0_3Proto,
-            Dialect::V1 | Dialect::V1Slash | Dialect::Legacy => Self::V1,
+            Dialect::V1 | Dialect::V1Slash | Dialect::Legacy | Dialect::Fleet => Self::V1,
         }
     }
 

@@ -201,7 +201,7 @@ pub struct Outgoing {
 /// Writes a request in `dialect`; `None` if it has no such operation on this binding.
 #[must_use]
 pub fn write_request(dialect: Dialect, request: &Request) -> Option<Outgoing> {
-    if dialect == Dialect::Legacy {
+    if matches!(dialect, Dialect::Legacy | Dialect::Fleet) {
         return None;
     }
     let old = dialect == Dialect::V0_3;

@@ -11,7 +11,7 @@ use crate::agent_card::{
     AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface,
     AgentProvider, AgentSkill, SecurityRequirement,
 };
-use crate::dialects::openfang;
+use crate::dialects::{hermes_fleet, openfang};
 use crate::json::{RawJson, is_deeper_than, json_object};
 use crate::limits::MAX_JSON_DEPTH;
 use crate::version::Version;
@@ -81,6 +81,8 @@ struct AnyCard {
     preferred_transport: Option<String>,
     additional_interfaces: Option<Vec<OldInterface>>,
     supports_extended_card: Option<bool>,
+    agent_id: Option<RawJson>,
+    protocol: Option<RawJson>,
 }
 
 json_object!(AnyCard {
@@ -105,6 +107,8 @@ json_object!(AnyCard {
     additional_interfaces: "additionalInterfaces" | "additional_interfaces",
     supports_extended_card: "supportsAuthenticatedExtendedCard"
         | "supports_authenticated_extended_card",
+    agent_id: "agentId" | "agent_id",
+    protocol: "protocol",
 });
 
 #[derive(Default)]
@@ -252,6 +256,14 @@ impl AnyCard {
 
     fn interfaces(&mut self, generation: CardGeneration) -> Vec<AgentInterface> {
         let mut interfaces = std::mem::take(&mut self.supported_interfaces);
+        let protocol = self
+            .protocol
+            .as_ref()
+            .and_then(|it| it.read::<String>().ok());
+        let has_agent_id = self.agent_id.is_some();
+        if hermes_fleet::describes(&interfaces, has_agent_id, &protocol.unwrap_or_default()) {
+            return self.fleet_interface(interfaces);
+        }
         for interface in &mut interfaces {
             if interface.protocol_version.is_empty() {
                 Version::V1_0
@@ -280,6 +292,21 @@ impl AnyCard {
             add(&mut interfaces, old, &version);
         }
         interfaces
+    }
+}
+
+impl AnyCard {
+    /// Fleet agents have one address: the card's own, else that of their binding.
+    fn fleet_interface(&mut self, interfaces: Vec<AgentInterface>) -> Vec<AgentInterface> {
+        let listed = interfaces.into_iter().map(|interface| interface.url).next();
+        let url = self.url.take().filter(|url| !url.is_empty()).or(listed);
+        let interface = |url| AgentInterface {
+            url,
+            protocol_binding: "JSONRPC".to_owned(),
+            tenant: None,
+            protocol_version: hermes_fleet::PROTOCOL_VERSION.to_owned(),
+        };
+        url.map(interface).into_iter().collect()
     }
 }
 

@@ -11,12 +11,29 @@ use crate::agent_card::{
 use crate::json::{RawJson, json_object};
 
 pub(super) fn read_schemes(raw: &RawJson) -> BTreeMap<String, SecurityScheme> {
+    if !raw.is_object() {
+        return read_list(raw);
+    }
     let schemes: BTreeMap<String, RawJson> = raw.read().unwrap_or_default();
     let read = |scheme: RawJson| scheme.read::<AnyScheme>().ok()?.convert();
     schemes
         .into_iter()
         .filter_map(|(name, scheme)| Some((name, read(scheme)?)))
         .collect()
+}
+
+/// Cards of the fleet plugin have a list, whose entries go by their types.
+fn read_list(raw: &RawJson) -> BTreeMap<String, SecurityScheme> {
+    let schemes: Vec<AnyScheme> = raw.read().unwrap_or_default();
+    let named = schemes.into_iter().filter_map(|mut scheme| {
+        let name = scheme.kind.clone()?;
+        if name == "bearer" {
+            scheme.kind = Some("http".to_owned());
+            scheme.scheme = "Bearer".to_owned();
+        }
+        Some((name, scheme.convert()?))
+    });
+    named.collect()
 }
 
 /// Each entry is an object: `{"schemes":{name:{"list":[..]}}}` or `{name:[..]}`.

@@ -49,7 +49,8 @@ impl Value<'_> for AnyRole {}
 pub(in crate::dialects) fn any_state(name: &str) -> Option<TaskState> {
     Some(match name {
         "submitted" => TaskState::Submitted,
-        "working" => TaskState::Working,
+        // The fleet plugin has a state of its own between a wait for somebody and going on.
+        "working" | "authenticated" => TaskState::Working,
         "completed" => TaskState::Completed,
         "failed" => TaskState::Failed,
         "canceled" | "cancelled" | "TASK_STATE_CANCELLED" => TaskState::Canceled,

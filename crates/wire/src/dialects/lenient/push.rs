@@ -150,6 +150,7 @@ impl From<AnyPushConfig> for TaskPushNotificationConfig {
                 url: any.url,
                 token: any.token,
                 authentication: any.authentication.map(AuthenticationInfo::from),
+                metadata: None,
             };
         };
         Self {
@@ -159,6 +160,7 @@ impl From<AnyPushConfig> for TaskPushNotificationConfig {
             url: nested.url,
             token: nested.token,
             authentication: nested.authentication.map(AuthenticationInfo::from),
+            metadata: None,
         }
     }
 }

@@ -147,6 +147,7 @@ fn inner_in(config: pb::PushNotificationConfig) -> TaskPushNotificationConfig {
         task_id: None,
         url: config.url,
         token: given(config.token),
+        metadata: None,
         authentication: config.authentication.map(|info| AuthenticationInfo {
             scheme: info.schemes.into_iter().next().unwrap_or_default(),
             credentials: given(info.credentials),

@@ -141,6 +141,7 @@ pub(super) fn push_in(config: pb::TaskPushNotificationConfig) -> TaskPushNotific
         task_id: given(config.task_id),
         url: config.url,
         token: given(config.token),
+        metadata: None,
         authentication: config.authentication.map(|info| AuthenticationInfo {
             scheme: info.scheme,
             credentials: given(info.credentials),

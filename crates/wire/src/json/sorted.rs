@@ -7,8 +7,10 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// The canonical form of `json`; what is no JSON is given back as it is.
-pub(super) fn canonical(json: &[u8]) -> Vec<u8> {
+/// `json` with names in order and one blank after each comma and colon; what is no JSON is given
+/// back as it is.
+#[must_use]
+pub fn sorted(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() + json.len() / 8);
     match serde_json::from_slice::<&RawValue>(json) {
         Ok(value) if write(value.get(), &mut out).is_ok() => out,
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
 
     fn form(json: &str) -> String {
-        String::from_utf8(canonical(json.as_bytes())).unwrap()
+        String::from_utf8(sorted(json.as_bytes())).unwrap()
     }
 
     #[test]
