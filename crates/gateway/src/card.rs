@@ -92,6 +92,12 @@ impl BaseUrl {
     pub fn legacy_url(&self, name: &str) -> String {
         format!("{}/legacy/{name}", self.0)
     }
+
+    /// Where an agent takes the fleet's dialect.
+    #[must_use]
+    pub fn fleet_url(&self, name: &str) -> String {
+        format!("{}/fleet/a2a/{name}", self.0)
+    }
 }
 
 impl fmt::Display for BaseUrl {

@@ -44,7 +44,7 @@ impl Call {
         let method = request.method();
         let package = match endpoint.dialect {
             Dialect::V1 | Dialect::V1Slash => Package::V1,
-            Dialect::V0_3 | Dialect::Legacy => Package::V0_3,
+            Dialect::V0_3 | Dialect::Legacy | Dialect::Fleet => Package::V0_3,
         };
         let path = grpc::path(package, method).ok_or_else(|| not_in_dialect(endpoint, method))?;
         let message = package

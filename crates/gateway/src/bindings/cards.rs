@@ -9,7 +9,7 @@ use http::header::{
     IF_NONE_MATCH, LAST_MODIFIED, VARY,
 };
 use http::{HeaderMap, Response, StatusCode};
-use nuncio_wire::dialects::{openfang, v0_3};
+use nuncio_wire::dialects::{hermes_fleet, openfang, v0_3};
 use nuncio_wire::{AgentCard, Version};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
@@ -44,6 +44,8 @@ enum Form {
     Merged,
     /// For the old address.
     Legacy,
+    /// For the fleet.
+    Fleet,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -96,6 +98,11 @@ impl Cards {
         headers: &HeaderMap,
     ) -> HttpResponse {
         self.serve(base, agent, headers, Form::Legacy)
+    }
+
+    /// The card in the fleet's dialect.
+    pub fn fleet_card(&self, base: &BaseUrl, agent: &str, headers: &HeaderMap) -> HttpResponse {
+        self.serve(base, Some(agent), headers, Form::Fleet)
     }
 
     /// The public card of `agent` as a value, for answers that carry one.
@@ -189,14 +196,13 @@ impl Cards {
     /// The tag is that of the unsigned card: ECDSA signs the same card differently each time.
     fn make(&self, agent: &Arc<ServedAgent>, form: Form, base: &BaseUrl) -> Kept {
         let mut card = self.maker.public(agent, base);
-        let legacy_url = base.legacy_url(&agent.name);
-        let mut body = encode(&card, form, &legacy_url);
+        let mut body = encode(&card, form, &agent.name, base);
         let etag = etag(&body);
-        // Each form is signed as it is served; readers of the old address know no signatures.
-        if form != Form::Legacy {
+        // Each form is signed as it is served; readers of the others know no signatures.
+        if matches!(form, Form::V1 | Form::Merged) {
             card.signatures = self.maker.signatures(&body);
             if !card.signatures.is_empty() {
-                body = encode(&card, form, &legacy_url);
+                body = encode(&card, form, &agent.name, base);
             }
         }
         Kept {
@@ -211,12 +217,13 @@ fn cache_control() -> HeaderValue {
     HeaderValue::from_str(&text).expect("digits and ASCII make a header value")
 }
 
-fn encode(card: &AgentCard, form: Form, legacy_url: &str) -> Vec<u8> {
+fn encode(card: &AgentCard, form: Form, name: &str, base: &BaseUrl) -> Vec<u8> {
     let pure = || serde_json::to_vec(card).expect("a card has a JSON form");
     match form {
         Form::V1 => pure(),
         Form::Merged => v0_3::write_merged_card(card).unwrap_or_else(pure),
-        Form::Legacy => openfang::write_card(card, legacy_url),
+        Form::Legacy => openfang::write_card(card, &base.legacy_url(name)),
+        Form::Fleet => hermes_fleet::write_card(card, name, &base.fleet_url(name)),
     }
 }
 

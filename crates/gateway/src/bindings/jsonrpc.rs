@@ -8,6 +8,7 @@ use nuncio_wire::{A2aError, Method};
 use std::sync::Arc;
 
 use super::answer;
+use super::fleet;
 use super::request_head::{asked, negotiation, requested_version, with_service_parameters};
 use super::stream::{self, Frames};
 use crate::agents::ServedAgent;
@@ -27,6 +28,9 @@ pub async fn serve(
         Ok(call) => call,
         Err(refused) => return error(&refused.id, &refused.error, Dialect::V1),
     };
+    if fleet::is_asked(operations, head, &call) {
+        return fleet::serve_call(operations, head, agent, &call).await;
+    }
     let version = requested_version(head);
     let policy = negotiation(operations);
     let negotiated = dialects::negotiate(&call.method, version.as_deref(), call.params, &policy);
@@ -36,8 +40,21 @@ pub async fn serve(
     };
     let follows = dialects::follows_task(dialect, method, version.as_deref());
     let payload = call.params.unwrap_or_default().as_bytes();
-    let asked = asked(head, agent, agent_is_named, dialect, payload);
-    match run(operations, head, asked, method, &call).await {
+    let asked = asked(head, agent.clone(), agent_is_named, dialect, payload);
+    let mut served = run(operations, head, asked, method, &call).await;
+    if dialect == Dialect::V1 {
+        let follower = fleet::Follower {
+            operations,
+            head,
+            agent: &agent,
+            call: &call,
+        };
+        served = match follower.take(method, served).await {
+            Ok(response) => return response,
+            Err(not_its_own) => not_its_own,
+        };
+    }
+    match served {
         Ok((reply, activated)) => {
             let (response, dialect) = answer_with(reply, method, call.id, dialect, follows);
             with_service_parameters(response, dialect, &activated)
@@ -85,7 +102,9 @@ fn answer_with(
     dialect: Dialect,
     follows_task: bool,
 ) -> (HttpResponse, Dialect) {
-    let chosen = |of_task: Dialect| if follows_task { of_task } else { dialect };
+    // Callers of the fleet name methods as 1.0 does, so whoever uses an old name is none.
+    let follows = |of_task: Dialect| follows_task && of_task != Dialect::Fleet;
+    let chosen = |of_task: Dialect| if follows(of_task) { of_task } else { dialect };
     match reply {
         Reply::Answer(response) => (result(method, &response, &id, dialect), dialect),
         Reply::AnswerFrom(response, of_task) => {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::answer;
+use super::direct_answer::as_task;
 use super::jsonrpc::error;
 use super::request_head::idempotency_key;
 use crate::agents::ServedAgent;
@@ -330,22 +331,6 @@ fn explain_working(mut task: Task) -> Task {
         task.status.message = Some(Message::new("", Role::Agent, vec![Part::text(text)]));
     }
     task
-}
-
-/// A direct answer in a dialect that knows only tasks.
-fn as_task(message: Message) -> Task {
-    Task {
-        id: message.message_id.clone(),
-        context_id: message.context_id.clone().unwrap_or_default(),
-        status: nuncio_wire::TaskStatus {
-            state: TaskState::Completed,
-            message: Some(message),
-            timestamp: None,
-        },
-        artifacts: None,
-        history: Vec::new(),
-        metadata: None,
-    }
 }
 
 fn unexpected() -> A2aError {

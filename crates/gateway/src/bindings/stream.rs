@@ -7,11 +7,12 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTE
 use nuncio_wire::bindings::jsonrpc::{self, RequestId};
 use nuncio_wire::bindings::rest::Form;
 use nuncio_wire::bindings::sse;
-use nuncio_wire::dialects::Dialect;
+use nuncio_wire::dialects::{Dialect, hermes_fleet};
 use nuncio_wire::{A2aError, Message, StreamResponse};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::fleet::FleetFrames;
 use crate::serve::{Body, HttpResponse};
 use crate::tasks::{LiveEvent, Subscription};
 
@@ -31,25 +32,35 @@ pub(super) enum Frames {
     },
     /// Each event stands alone.
     Rest(Form),
+    /// Each event stands alone, in the fleet's dialect.
+    Fleet(FleetFrames),
 }
 
 impl Frames {
     fn write(&self, subscription: &Subscription, event: &LiveEvent, last: bool, out: &mut Vec<u8>) {
         let payload = &event.payload;
+        if let Self::Fleet(frames) = self {
+            return frames.write(subscription, event, out);
+        }
         sse::write_frame(Some(subscription.id_of(event)), out, |out| match self {
             Self::JsonRpc { id, dialect } => jsonrpc::write_result(id, out, |out| {
                 dialect.write_stored_event(payload, last, out);
             }),
             Self::Rest(form) => form.write_stored_event(payload, last, out),
+            Self::Fleet(_) => unreachable!("written just above"),
         });
     }
 
     fn write_only(&self, event: &StreamResponse, out: &mut Vec<u8>) {
+        if let Self::Fleet(_) = self {
+            return hermes_fleet::write_frames(None, event, out);
+        }
         sse::write_frame(None, out, |out| match self {
             Self::JsonRpc { id, dialect } => jsonrpc::write_result(id, out, |out| {
                 dialect.write_event(event, true, out);
             }),
             Self::Rest(form) => form.write_event(event, true, out),
+            Self::Fleet(_) => unreachable!("written just above"),
         });
     }
 }
@@ -94,7 +105,7 @@ pub(super) fn error(id: &RequestId, error: &A2aError) -> HttpResponse {
     response(Body::whole(frame))
 }
 
-fn response(body: Body) -> HttpResponse {
+pub(super) fn response(body: Body) -> HttpResponse {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -15,6 +15,9 @@ pub struct CompatConfig {
     pub merged_card: bool,
     /// Serve A2A 0.3 (method names with a slash) beside 1.0.
     pub v0_3: bool,
+    /// Serve the dialect of the Hermes fleet plugin at `/fleet/a2a/AGENT`, and recognise its callers
+    /// at the other JSON-RPC addresses.
+    pub fleet: bool,
 }
 
 impl Default for CompatConfig {
@@ -24,6 +27,7 @@ impl Default for CompatConfig {
             strict_version: false,
             merged_card: false,
             v0_3: true,
+            fleet: true,
         }
     }
 }

@@ -32,6 +32,10 @@ pub struct PushConfig {
     /// to 64 bytes. Every one signs, so that receivers can change from one to the next; at most 4.
     #[schemars(example = serde_json::json!(["file:webhook.key"]))]
     pub signing_keys: Vec<SecretRef>,
+    /// Key that callers of the fleet's dialect must show in `X-HMAC-Key` to use push
+    /// configurations, besides their credential. Without it the credential is enough.
+    #[schemars(example = serde_json::json!("env:A2A_HMAC_KEY"))]
+    pub fleet_key: Option<SecretRef>,
     /// Waits before the second and each later try of a notification, each up to a fifth longer or
     /// shorter. After the last one it is given up. At most 20.
     pub retry_delays: Vec<Duration>,
@@ -46,6 +50,7 @@ impl Default for PushConfig {
         PushConfig {
             secret: None,
             signing_keys: Vec::new(),
+            fleet_key: None,
             retry_delays: RETRY_DELAYS.to_vec(),
             slow_down: SLOW_DOWN,
             timeout: TIMEOUT,

@@ -66,6 +66,9 @@ impl Config {
         if let Some(secret) = &mut self.push.secret {
             secrets.push(("push.secret".to_owned(), secret));
         }
+        if let Some(key) = &mut self.push.fleet_key {
+            secrets.push(("push.fleet_key".to_owned(), key));
+        }
         for (index, key) in self.push.signing_keys.iter_mut().enumerate() {
             secrets.push((format!("push.signing_keys.{index}"), key));
         }

@@ -1,6 +1,7 @@
 //! ListTasks (specification 3.1.4).
 
 use nuncio_store::{Include, ListQuery};
+use nuncio_wire::dialects::Dialect;
 use nuncio_wire::operation::{ListTasksRequest, ListTasksResponse};
 use nuncio_wire::{A2aError, Response, Timestamp};
 
@@ -43,7 +44,15 @@ impl Operations {
             .list_tasks(query.clone())
             .await
             .map_err(store_error)?;
-        let tasks = page.tasks.iter().map(nuncio_store::TaskRecord::to_task);
+        // Callers of the fleet know their tasks by the ids they chose.
+        let by_alias = asked.dialect == Dialect::Fleet;
+        let tasks = page.tasks.iter().map(|record| {
+            let mut task = record.to_task()?;
+            if let Some(alias) = record.alias.as_ref().filter(|_| by_alias) {
+                task.id.clone_from(alias);
+            }
+            Ok(task)
+        });
         Ok(Reply::Answer(Response::ListTasks(ListTasksResponse {
             tasks: tasks.collect::<Result<_, _>>().map_err(store_error)?,
             next_page_token: page.next.map_or_else(String::new, |cursor| {

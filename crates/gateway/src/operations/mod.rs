@@ -16,7 +16,7 @@ mod subscribe_to_task;
 use nuncio_store::Include;
 use nuncio_wire::bindings::sse::EventId;
 use nuncio_wire::dialects::Dialect;
-use nuncio_wire::{A2aError, Message, Request, Response};
+use nuncio_wire::{A2aError, Message, Request, Response, TaskState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub struct Asked {
     pub last_event_id: Option<EventId>,
     /// URIs of the extensions the caller supports.
     pub extensions: Vec<String>,
-    /// The task id the caller chose (2025-04 dialect).
+    /// The task id the caller chose (older dialects).
     pub alias: Option<String>,
     /// Where the gateway was called, for cards; `None` where the binding cannot say.
     pub base: Option<BaseUrl>,
@@ -81,6 +81,19 @@ impl Asked {
             answer_within: None,
         }
     }
+}
+
+/// A task that was found by one of its ids.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// Ours.
+    pub id: String,
+    /// The one its caller chose, if any.
+    pub alias: Option<String>,
+    /// Its state just now.
+    pub state: TaskState,
+    /// The dialect it was made in.
+    pub dialect: Dialect,
 }
 
 /// An operation's result.
@@ -160,6 +173,40 @@ impl Operations {
             }
             Request::GetExtendedAgentCard(_) => self.get_extended_agent_card(&asked),
         }
+    }
+
+    /// A task of `agent` that the caller names by our id or by its own.
+    ///
+    /// Errors: TaskNotFound, also for what the caller may not see.
+    pub async fn locate_at(
+        &self,
+        caller: &Caller,
+        agent: &Arc<ServedAgent>,
+        id: &str,
+    ) -> Result<Located, A2aError> {
+        let visibility = caller.visibility(&agent.name);
+        let store = self.engine.store();
+        let read = |id: String| {
+            let visibility = &visibility;
+            async move {
+                let record = store.task(&id, visibility, Include::NOTHING).await;
+                record.map_err(store_error)
+            }
+        };
+        let mut record = read(id.to_owned()).await?;
+        if record.is_none() {
+            let known = store.task_by_alias(id, &visibility).await;
+            if let Some(known) = known.map_err(store_error)? {
+                record = read(known).await?;
+            }
+        }
+        let record = record.ok_or_else(|| A2aError::task_not_found(id))?;
+        Ok(Located {
+            id: record.id.to_string(),
+            alias: record.alias,
+            state: record.state,
+            dialect: record.dialect,
+        })
     }
 
     /// The id and the agent of a task the caller names by our id or by its own.

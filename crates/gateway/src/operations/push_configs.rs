@@ -37,7 +37,10 @@ impl Operations {
             error => store_error(error),
         })?;
         self.engine.push().watch(&kept.task);
-        Ok(Reply::Answer(Response::PushConfig(shown(&kept)?)))
+        Ok(Reply::Answer(Response::PushConfig(shown(
+            &kept,
+            asked.dialect,
+        )?)))
     }
 
     pub(super) async fn get_push_config(
@@ -53,7 +56,10 @@ impl Operations {
             configs.into_iter().find(|config| *config.id == *request.id)
         };
         let found = found.ok_or_else(|| no_config(&request.task_id, &request.id))?;
-        Ok(Reply::Answer(Response::PushConfig(shown(&found)?)))
+        Ok(Reply::Answer(Response::PushConfig(shown(
+            &found,
+            asked.dialect,
+        )?)))
     }
 
     pub(super) async fn list_push_configs(
@@ -74,7 +80,10 @@ impl Operations {
             configs.truncate(size);
             next_page_token = configs.last().map(page_token).unwrap_or_default();
         }
-        let configs = configs.iter().map(shown).collect::<Result<_, _>>()?;
+        let configs = configs
+            .iter()
+            .map(|kept| shown(kept, asked.dialect))
+            .collect::<Result<_, _>>()?;
         Ok(Reply::Answer(Response::PushConfigs(
             ListTaskPushNotificationConfigsResponse {
                 configs,
@@ -168,8 +177,8 @@ impl Operations {
     }
 }
 
-/// As callers see it: without its secrets.
-fn shown(kept: &PushConfig) -> Result<TaskPushNotificationConfig, A2aError> {
+/// As callers of a dialect see it: without its secrets.
+fn shown(kept: &PushConfig, dialect: Dialect) -> Result<TaskPushNotificationConfig, A2aError> {
     let mut config: TaskPushNotificationConfig =
         serde_json::from_slice(&kept.config).map_err(|error| {
             tracing::error!(%error, task = %kept.task, "a push configuration cannot be read");
@@ -181,6 +190,7 @@ fn shown(kept: &PushConfig) -> Result<TaskPushNotificationConfig, A2aError> {
     config.id = Some(kept.id.to_string());
     config.task_id = Some(kept.task.to_string());
     config.token = None;
+    config.metadata = config.metadata.filter(|_| dialect == Dialect::Fleet);
     if let Some(authentication) = &mut config.authentication {
         authentication.credentials = None;
     }

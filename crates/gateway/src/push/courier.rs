@@ -23,6 +23,7 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const BODY_SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-signature");
+const HUB_SIGNATURE: HeaderName = HeaderName::from_static("x-hub-signature-256");
 /// The failed try after which the operator hears of a delivery; the last one is told, too.
 const REPORTED_TRY: u32 = 4;
 
@@ -174,6 +175,10 @@ impl Courier {
                 self.push.signer.message_signature(&id, seconds, &body),
             ),
             (BODY_SIGNATURE, self.push.signer.body_signature(&body)),
+            (
+                HUB_SIGNATURE,
+                target.hub.as_ref().and_then(|key| key.signature(&body)),
+            ),
         ];
         for (name, value) in signatures {
             headers.extend(value.map(|value| (name, value)));

@@ -2,7 +2,7 @@
 //! in: 1.0 gets the event, older ones the whole task as it stood then (specification 4.3.3).
 
 use nuncio_store::{Include, PushConfig, Store, StoreError, Visibility};
-use nuncio_wire::dialects::Dialect;
+use nuncio_wire::dialects::{Dialect, hermes_fleet};
 use nuncio_wire::{Artifact, StreamResponse, Task, TaskState, TaskStatus};
 
 use nuncio_wire::sorted_json as canonical;
@@ -54,6 +54,7 @@ pub(super) async fn build(
                 .write_event(&StreamResponse::Task(folded.task), false, &mut json);
             Ok(Payload::Body(canonical(&json), false))
         }
+        Dialect::Fleet => build_fleet(store, config, version, folded).await,
         Dialect::V0_3 | Dialect::Legacy => {
             if folded.as_ref().is_none_or(|f| f.version > version) {
                 *folded = begin(store, config).await?;
@@ -72,6 +73,43 @@ pub(super) async fn build(
     }
 }
 
+/// The fleet's events name tasks as their callers do.
+async fn build_fleet(
+    store: &dyn Store,
+    config: &PushConfig,
+    version: u64,
+    folded: &mut Option<Folded>,
+) -> Result<Payload, StoreError> {
+    if folded.is_none() {
+        *folded = begin(store, config).await?;
+    }
+    let Some(Folded { task, .. }) = folded else {
+        return Ok(Payload::Gone);
+    };
+    let mut event = if version > CREATION {
+        let events = store.events(&config.task, version - 1, 1).await?;
+        let Some(stored) = events.first() else {
+            return Ok(Payload::Nothing);
+        };
+        let read = serde_json::from_slice(&stored.payload);
+        read.map_err(|error| StoreError::Damaged(error.to_string()))?
+    } else {
+        StreamResponse::Task(task.clone())
+    };
+    let mut last = false;
+    match &mut event {
+        StreamResponse::StatusUpdate(update) => {
+            update.task_id.clone_from(&task.id);
+            last = update.status.state.is_terminal();
+        }
+        StreamResponse::ArtifactUpdate(update) => update.task_id.clone_from(&task.id),
+        StreamResponse::Task(_) | StreamResponse::Message(_) => {}
+    }
+    let mut json = Vec::new();
+    hermes_fleet::write_notification(&event, &mut json);
+    Ok(Payload::Body(canonical(&json), last))
+}
+
 /// The task as it was made.
 async fn begin(store: &dyn Store, config: &PushConfig) -> Result<Option<Folded>, StoreError> {
     let include = Include {
@@ -86,6 +124,9 @@ async fn begin(store: &dyn Store, config: &PushConfig) -> Result<Option<Folded>,
     };
     let mut task = record.to_task()?;
     task.status = first_status(config)?;
+    if let Some(alias) = record.alias.filter(|_| config.dialect == Dialect::Fleet) {
+        task.id = alias;
+    }
     // What was said later belongs to later versions, but only 1.0 can say so.
     if matches!(config.dialect, Dialect::V1 | Dialect::V1Slash) {
         task.history.truncate(1);

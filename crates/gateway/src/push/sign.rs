@@ -76,6 +76,23 @@ impl Signer {
     }
 }
 
+/// The key of one webhook of the fleet's dialect, as its caller gave it.
+pub(super) struct HubKey(Hmac<Sha256>);
+
+impl HubKey {
+    pub(super) fn new(key: &[u8]) -> Self {
+        Self(keyed(key))
+    }
+
+    /// `X-Hub-Signature-256`: `sha256=` and the lower-case hex of the HMAC over exactly these bytes.
+    pub(super) fn signature(&self, body: &[u8]) -> Option<HeaderValue> {
+        let mut mac = self.0.clone();
+        mac.update(body);
+        let hex = hex(&mac.finalize().into_bytes());
+        HeaderValue::from_str(&format!("sha256={hex}")).ok()
+    }
+}
+
 /// The id of one event for one webhook: the same for every try, in every process.
 pub(super) fn delivery_id(task: &str, config: &str, number: u64, version: u64) -> String {
     let mut hash = Sha256::new();
@@ -109,9 +126,9 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::canonical::canonical;
     use super::*;
     use crate::config::{Secret, SecretRef};
+    use nuncio_wire::sorted_json as canonical;
 
     fn given(secret: &str) -> SecretRef {
         SecretRef::given(Secret::new(secret), "a test")
@@ -182,6 +199,16 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn webhooks_of_the_fleet_are_signed_with_their_own_key() {
+        let body = r#"{"contextId": "c1", "event": "TaskCompleted", "status": {"state": "completed", "timestamp": "2026-01-02T03:04:05Z"}, "taskId": "t1"}"#;
+        let signature = HubKey::new(b"push-key").signature(body.as_bytes()).unwrap();
+        assert_eq!(
+            signature,
+            "sha256=d70d08579e619e7fb4ecf47dde9989072d8c38b5c7d5b52c563c05e70cc2dcca"
+        );
     }
 
     #[test]

@@ -7,6 +7,8 @@ use nuncio_wire::TaskPushNotificationConfig;
 use nuncio_wire::dialects::Dialect;
 use url::Url;
 
+use super::sign::HubKey;
+
 /// A custom of SDKs and conformance kits; the specification's older texts show it.
 const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 
@@ -15,6 +17,8 @@ pub(super) struct Target {
     pub(super) url: Url,
     /// What does not change from one try to the next.
     pub(super) headers: HeaderMap,
+    /// Signs each body for a webhook of the fleet's dialect.
+    pub(super) hub: Option<HubKey>,
 }
 
 impl Target {
@@ -25,7 +29,11 @@ impl Target {
         let url = parse_url(policy, &read.url)?;
         let mut headers = HeaderMap::new();
         headers.insert(http::header::CONTENT_TYPE, content_type(config.dialect));
-        if let Some(token) = read.token.filter(|token| !token.is_empty()) {
+        let mut hub = None;
+        let token = read.token.filter(|token| !token.is_empty());
+        if config.dialect == Dialect::Fleet {
+            hub = token.map(|key| HubKey::new(key.as_bytes()));
+        } else if let Some(token) = token {
             headers.insert(NOTIFICATION_TOKEN, secret(&token)?);
         }
         // A scheme without credentials says nothing (specification 4.3.2).
@@ -35,7 +43,7 @@ impl Target {
             let value = format!("{} {credentials}", authentication.scheme);
             headers.insert(http::header::AUTHORIZATION, secret(&value)?);
         }
-        Ok(Self { url, headers })
+        Ok(Self { url, headers, hub })
     }
 }
 
@@ -58,7 +66,9 @@ pub(super) fn parse_url(policy: &AddressPolicy, text: &str) -> Result<Url, Strin
 fn content_type(dialect: Dialect) -> HeaderValue {
     match dialect {
         Dialect::V1 | Dialect::V1Slash => HeaderValue::from_static("application/a2a+json"),
-        Dialect::V0_3 | Dialect::Legacy => HeaderValue::from_static("application/json"),
+        Dialect::V0_3 | Dialect::Legacy | Dialect::Fleet => {
+            HeaderValue::from_static("application/json")
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use nuncio_wire::bindings::rest::{Resource, Verb};
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
+use crate::bindings::fleet;
 use crate::bindings::grpc;
 use crate::bindings::rest::Target;
 use crate::config::RESERVED_NAMES;
@@ -24,6 +25,8 @@ pub(super) enum Route<'a> {
     Grpc(grpc::Target),
     /// JSON-RPC of the 2025-04 dialect.
     Legacy(Option<Cow<'a, str>>),
+    /// Something below `/fleet/a2a/AGENT`.
+    Fleet(Cow<'a, str>, fleet::Target<'a>),
     /// `POST /a2a/tasks/send`.
     LegacySend,
     /// `GET /a2a/tasks/{id}`.
@@ -68,6 +71,16 @@ pub(super) fn route<'a>(method: &Method, path: &'a str) -> Route<'a> {
         return match *method {
             Method::POST => Route::Grpc(target),
             _ => Route::NotAllowed(POSTS),
+        };
+    }
+    if let ["fleet", "a2a", agent, below @ ..] = segments {
+        // The address itself may end in a slash.
+        let below = if *below == [""] { &[] } else { below };
+        let target = fleet::Target::find(method, below);
+        return match (decode(agent), target) {
+            (Some(agent), Some(target)) => Route::Fleet(agent, target),
+            (Some(_), None) if below.is_empty() => Route::NotAllowed(POSTS),
+            _ => Route::NotFound,
         };
     }
     let reads = *method == Method::GET || *method == Method::HEAD;

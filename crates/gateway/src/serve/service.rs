@@ -17,7 +17,7 @@ use super::{HttpResponse, cross_origin, forwarded, grpc_call, head};
 use crate::agents::ServedAgent;
 use crate::bindings::media_type::MediaType;
 use crate::bindings::rest::BodyRule;
-use crate::bindings::{answer, cards::Cards, grpc, jsonrpc, openfang, rest};
+use crate::bindings::{answer, cards::Cards, fleet, grpc, jsonrpc, openfang, rest};
 use crate::card::BaseUrl;
 use crate::config::{Config, ServerConfig};
 use crate::operations::Operations;
@@ -141,6 +141,15 @@ impl Service {
             Route::NotFound | Route::NotAllowed(_) => self.nothing(&route, parts),
             Route::Health => answer::text_json(r#"{"status":"ok"}"#),
             Route::Ready => answer::text_json(r#"{"status":"ready"}"#),
+            Route::Fleet(..) if !self.operations.config().compat.fleet => {
+                self.nothing(&Route::NotFound, parts)
+            }
+            Route::Fleet(agent, fleet::Target::Card) => {
+                self.cards.fleet_card(&base(), &agent, &parts.headers)
+            }
+            Route::Fleet(agent, fleet::Target::Health) => self
+                .agent(Some(&agent))
+                .map_or_else(no_agent, |agent| fleet::health(&agent)),
             Route::Card(agent) => self.cards.card(&base(), agent.as_deref(), &parts.headers),
             Route::LegacyCard(agent) => {
                 self.cards
@@ -203,6 +212,7 @@ impl Service {
             Route::LegacyGet(_) => BodyRule::None,
             Route::LegacyCancel(_) => BodyRule::Untyped,
             Route::Rest(_, target) => target.body(parts.method == Method::POST),
+            Route::Fleet(_, target) => target.body(&parts.method),
             _ => BodyRule::Required,
         };
         let body = match self.read_body(&parts.headers, rule, body).await {
@@ -228,6 +238,14 @@ impl Service {
             Route::Legacy(agent) => match self.agent(agent.as_deref()) {
                 Some(found) => openfang::serve(&self.operations, &head, found, &body).await,
                 None => no_agent(),
+            },
+            Route::Fleet(agent, target) => match (self.agent(Some(&agent)), target) {
+                (None, _) => no_agent(),
+                (Some(found), fleet::Target::Operation(method, resource)) => {
+                    let what = (method, &resource);
+                    fleet::serve_operation(&self.operations, &head, found, what, &body).await
+                }
+                (Some(found), _) => fleet::serve(&self.operations, &head, found, &body).await,
             },
             Route::LegacyGet(id) => openfang::get(&self.operations, &head, &id).await,
             Route::LegacySend => openfang::send(&self.operations, &head, &body).await,
@@ -257,6 +275,7 @@ impl Service {
     fn speech(&self, route: &Route<'_>, headers: &HeaderMap) -> Speech {
         let is_old = match route {
             Route::JsonRpc(_) | Route::Legacy(_) => return Speech::JsonRpc,
+            Route::Fleet(..) => return Speech::Fleet,
             Route::Grpc(target) => {
                 let table = self.operations.config().compat.statuses.into();
                 return Speech::Grpc(table, target.dialect());
@@ -340,6 +359,7 @@ enum Speech {
     JsonRpc,
     Rest(rest::Wording),
     Grpc(StatusTable, Dialect),
+    Fleet,
     /// `{"error":"…"}`
     Plain,
 }
@@ -350,6 +370,7 @@ impl Speech {
         match (self, status) {
             (Self::JsonRpc, status) => jsonrpc::refused(error, status),
             (Self::Rest(wording), status) => wording.error(error, status),
+            (Self::Fleet, status) => fleet::refused(error, status),
             // The status of HTTP is always 200 there.
             (Self::Grpc(table, dialect), _) => grpc::refusal(error, *table, *dialect),
             (Self::Plain, Some(status)) => answer::refusal(status, &error.message),

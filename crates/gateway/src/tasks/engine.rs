@@ -194,6 +194,9 @@ impl Engine {
     }
 }
 
+/// Marks the refusal of a task id that its caller has used before.
+pub const ID_IN_USE: &str = "idInUse";
+
 /// What a caller is told when the store fails.
 #[must_use]
 pub fn store_error(error: StoreError) -> A2aError {
@@ -214,6 +217,11 @@ pub fn store_error(error: StoreError) -> A2aError {
             ErrorKind::IdempotencyConflict,
             "This idempotency key was used before with another payload; use a new key.",
         ),
+        StoreError::AliasTaken => A2aError::new(
+            ErrorKind::IdempotencyConflict,
+            "You have a task with this id already; choose another one, or none.",
+        )
+        .with(ID_IN_USE, "true"),
         error => {
             tracing::error!(%error, "store");
             let text = "The task store cannot be used now; try again later.";

@@ -19,7 +19,7 @@ mod subscription;
 mod turn;
 mod turn_events;
 
-pub use engine::{Engine, store_error};
+pub use engine::{Engine, ID_IN_USE, store_error};
 pub use live::LiveEvent;
 pub use submit::{Answer, Submission};
 pub use subscription::{Closes, Subscription};

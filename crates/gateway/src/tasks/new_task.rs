@@ -1,6 +1,7 @@
 //! A new task: its context, its place in the lane, its rows, its turn.
 
 use nuncio_store::{Created, Include, ListQuery, NewTask, Repeat, Visibility};
+use nuncio_wire::dialects::Dialect;
 use nuncio_wire::{A2aError, ErrorKind, Message, Task, TaskState, TaskStatus};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -169,6 +170,8 @@ impl Engine {
             context_id: context_id.clone(),
             dialect,
             alias,
+            // In the other dialects an id names the newest of its tasks.
+            alias_is_unique: dialect == Dialect::Fleet,
             state,
             status: encode::json(&status),
             status_millis: now.as_millis(),

@@ -28,7 +28,7 @@ pub struct Submission {
     pub request: SendMessageRequest,
     /// The dialect the caller speaks.
     pub dialect: Dialect,
-    /// The task id the caller chose (2025-04 dialect), kept as an alias.
+    /// The task id the caller chose (older dialects), kept as an alias.
     pub alias: Option<String>,
     /// SHA-256 of the parameters as received.
     pub payload_hash: [u8; 32],

@@ -3,8 +3,8 @@
 //! A wake-up is only a hint. A reader that falls behind the tail is served from the store, at its
 //! own pace, and nobody waits for it.
 
-use nuncio_wire::TaskState;
 use nuncio_wire::bindings::sse::EventId;
+use nuncio_wire::{Task, TaskState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -64,6 +64,12 @@ impl Subscription {
             closes,
             over: false,
         }
+    }
+
+    /// The task as it stands, which may be further than what was read.
+    #[must_use]
+    pub fn task(&self) -> Task {
+        self.live.task()
     }
 
     /// The SSE id of an event.

@@ -10,6 +10,8 @@ mod cancel;
 mod cards;
 mod conformance_profiles;
 mod extended_card;
+mod fleet;
+mod fleet_push;
 mod grpc;
 mod http_rules;
 mod json_rpc;

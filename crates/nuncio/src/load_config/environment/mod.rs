@@ -114,6 +114,7 @@ fn set(config: &mut Config, key: Key, name: &str, value: &str) -> Result<(), Str
             config.security.bearer_token = Some(SecretRef::given(Secret::new(value), name));
         }
         Key::PushSecret => config.push.secret = Some(SecretRef::given(Secret::new(value), name)),
+        Key::FleetWebhooks => config.push.fleet_key = Some(SecretRef::given(Secret::new(value), name)),
         Key::PeerTokens => config.security.peer_tokens = peer_tokens(value, name)?,
         // Only set when true: everybody with a credential is trusted.
         Key::TrustedPeers if name == "A2A_ALLOW_ALL_USERS" => config.security.trusted_peers.clear(),
@@ -280,6 +281,15 @@ mod tests {
     }
 
     #[test]
+    fn the_key_of_the_fleets_webhooks_is_taken() {
+        let (config, applied) = with(&[("A2A_HMAC_KEY", "hunter2")]).unwrap();
+        let key = config.push.fleet_key.as_ref().unwrap();
+        assert_eq!(key.secret().unwrap().expose(), "hunter2");
+        assert_eq!(applied.origins["push.fleet_key"], "A2A_HMAC_KEY");
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+
+    #[test]
     fn contradictions_name_both() {
         let error = refused(&[("A2A_AUTH_TOKEN", "a"), ("A2A_BEARER_TOKEN", "b")]);
         assert!(
@@ -335,7 +345,7 @@ mod tests {
 
     #[test]
     fn variables_without_a_key_warn_and_empty_ones_count_as_absent() {
-        let (_, applied) = with(&[("A2A_RATE_LIMIT", "60"), ("A2A_HMAC_KEY", "")]).unwrap();
+        let (_, applied) = with(&[("A2A_RATE_LIMIT", "60"), ("A2A_EXTENSIONS", "")]).unwrap();
         assert_eq!(applied.warnings.len(), 1);
         assert!(
             applied.warnings[0]

@@ -26,6 +26,7 @@ pub(crate) enum Key {
     PeerTokens,
     TrustedPeers,
     PushSecret,
+    FleetWebhooks,
     RequireToken,
     AgentName,
     AgentDescription,
@@ -44,6 +45,7 @@ impl Key {
             Key::PeerTokens => "security.peer_tokens",
             Key::TrustedPeers => "security.trusted_peers",
             Key::PushSecret => "push.secret",
+            Key::FleetWebhooks => "push.fleet_key",
             Key::RequireToken => "security",
             Key::AgentName => "agents.FIRST.name",
             Key::AgentDescription => "agents.FIRST.description",
@@ -108,9 +110,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         "A2A_EXTENSIONS",
         "cards name the extensions that nuncio supports, and no others",
     ),
-    none(
+    sets(
         "A2A_HMAC_KEY",
-        "callers of push operations show the same credential as everywhere; to sign what is sent set A2A_PUSH_SECRET",
+        Key::FleetWebhooks,
+        "the key that callers of the fleet's dialect show in X-HMAC-Key to use push configurations",
     ),
     none(
         "A2A_HOME_CHANNEL",
