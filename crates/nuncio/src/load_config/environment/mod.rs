@@ -114,7 +114,9 @@ fn set(config: &mut Config, key: Key, name: &str, value: &str) -> Result<(), Str
             config.security.bearer_token = Some(SecretRef::given(Secret::new(value), name));
         }
         Key::PushSecret => config.push.secret = Some(SecretRef::given(Secret::new(value), name)),
-        Key::FleetWebhooks => config.push.fleet_key = Some(SecretRef::given(Secret::new(value), name)),
+        Key::FleetWebhooks => {
+            config.push.fleet_key = Some(SecretRef::given(Secret::new(value), name))
+        }
         Key::PeerTokens => config.security.peer_tokens = peer_tokens(value, name)?,
         // Only set when true: everybody with a credential is trusted.
         Key::TrustedPeers if name == "A2A_ALLOW_ALL_USERS" => config.security.trusted_peers.clear(),
