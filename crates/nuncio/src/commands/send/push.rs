@@ -41,6 +41,7 @@ impl PushFlags {
             url,
             token: text_setting(self.push_token.as_ref(), "push-token", layers),
             authentication: None,
+            metadata: None,
         }))
     }
 }
