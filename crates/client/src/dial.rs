@@ -11,17 +11,15 @@ use std::task::{Context, Poll};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::Uri;
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
-use rustls::crypto::ring;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 use tower_service::Service;
 
 use crate::address_guard::{AddressPolicy, AddressRefused};
-use crate::insecure::AnyCertificate;
 use crate::limits::{CONNECT_TIMEOUT, KEEPALIVE_AFTER, KEEPALIVE_INTERVAL, NEXT_ADDRESS_DELAY};
+use crate::tls::{self, TlsSettings};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
@@ -177,20 +175,20 @@ async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
 pub(crate) struct Connector {
     dialer: Dialer,
     tls: Arc<OnceLock<Result<HttpsConnector<Dialer>, String>>>,
-    insecure: bool,
+    settings: TlsSettings,
 }
 
 impl Connector {
-    pub(crate) fn new(policy: Arc<AddressPolicy>, insecure: bool) -> Self {
+    pub(crate) fn new(policy: Arc<AddressPolicy>, settings: TlsSettings) -> Self {
         Self {
             dialer: Dialer { policy },
             tls: Arc::default(),
-            insecure,
+            settings,
         }
     }
 
     fn build_tls(&self) -> Result<HttpsConnector<Dialer>, String> {
-        let config = tls_config(self.insecure)?;
+        let config = tls::client_config(&self.settings)?;
         let builder = HttpsConnectorBuilder::new()
             .with_tls_config(config)
             .https_or_http();
@@ -230,29 +228,4 @@ impl Service<Uri> for Connector {
             }
         }
     }
-}
-
-/// TLS 1.2 and 1.3 with the machine's root certificates, else with Mozilla's.
-fn tls_config(insecure: bool) -> Result<ClientConfig, String> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = || {
-        ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(|error| format!("TLS cannot be set up: {error}"))
-    };
-    if insecure {
-        let verifier = Arc::new(AnyCertificate::new(provider.clone()));
-        return Ok(builder()?
-            .dangerous()
-            .with_custom_certificate_verifier(verifier)
-            .with_no_client_auth());
-    }
-    let rooted = match builder()?.with_native_roots() {
-        Ok(rooted) => rooted,
-        Err(error) => {
-            tracing::debug!(%error, "no root certificates on this machine; using Mozilla's");
-            builder()?.with_webpki_roots()
-        }
-    };
-    Ok(rooted.with_no_client_auth())
 }

@@ -13,11 +13,13 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::AlertDescription;
 use url::Url;
 
 use crate::address_guard::AddressPolicy;
 use crate::dial::{Connector, DialError};
 use crate::error::{ClientError, ClientErrorKind, Unreachable};
+use crate::tls::TlsSettings;
 
 /// Idle connections are dropped before common servers drop them (75 s and more).
 const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
@@ -34,11 +36,11 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// A client that calls what `policy` allows. `insecure` takes any server certificate.
+    /// A client that calls what `policy` allows.
     #[must_use]
-    pub fn new(policy: AddressPolicy, insecure: bool) -> Self {
+    pub fn new(policy: AddressPolicy, tls: TlsSettings) -> Self {
         let policy = Arc::new(policy);
-        let connector = Connector::new(policy.clone(), insecure);
+        let connector = Connector::new(policy.clone(), tls);
         let mut builder = legacy::Client::builder(TokioExecutor::new());
         builder
             .pool_timer(TokioTimer::new())
@@ -232,7 +234,15 @@ fn tls_hint(error: &rustls::Error, url: &Url) -> String {
             )
         }
         rustls::Error::InvalidCertificate(_) => {
-            "if you know this server and accept any certificate, give --insecure".to_owned()
+            "if an authority of your own signed its certificate, give --ca-cert FILE; to accept any \
+             certificate, give --insecure"
+                .to_owned()
+        }
+        rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
+            "the server wants a client certificate: give --client-cert and --client-key".to_owned()
+        }
+        rustls::Error::AlertReceived(_) => {
+            "the server refuses the handshake; does it know your client certificate?".to_owned()
         }
         _ => "check the address and the server's TLS settings".to_owned(),
     }

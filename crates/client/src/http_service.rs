@@ -18,6 +18,7 @@ use crate::error::{ClientError, ClientErrorKind, plain};
 use crate::http_client::{HttpClient, lost, peer_of, read_body};
 use crate::limits::{MAX_ANSWER_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::secret::Secret;
+use crate::tls::TlsSettings;
 
 /// One service, with the credential it wants. Clones share their connections.
 #[derive(Clone)]
@@ -67,7 +68,7 @@ impl HttpService {
             base.set_path(&path);
         }
         Self {
-            http: HttpClient::new(policy, false),
+            http: HttpClient::new(policy, TlsSettings::default()),
             base,
             authorization: bearer.map(|token| Secret::new(format!("Bearer {token}"))),
         }

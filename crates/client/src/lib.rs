@@ -23,6 +23,7 @@ mod retry;
 mod secret;
 mod stream;
 mod task_view;
+pub mod tls;
 pub mod webhook;
 
 pub use address_guard::AddressPolicy;
@@ -40,4 +41,5 @@ pub use origin::Origin;
 pub use secret::Secret;
 pub use stream::{EventStream, StreamEvent};
 pub use task_view::TaskView;
+pub use tls::TlsSettings;
 pub use webhook::{WebhookAnswer, Webhooks};

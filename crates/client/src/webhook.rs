@@ -16,6 +16,7 @@ use url::Url;
 use crate::address_guard::AddressPolicy;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::http_client::{HttpClient, peer_of};
+use crate::tls::TlsSettings;
 
 /// Most bytes of an answer that are read, so that its connection can be used again (16 KiB).
 pub const MAX_WEBHOOK_ANSWER_BYTES: usize = 16 * 1024;
@@ -42,7 +43,7 @@ impl Webhooks {
     #[must_use]
     pub fn new(policy: AddressPolicy) -> Self {
         Self {
-            http: HttpClient::new(policy, false),
+            http: HttpClient::new(policy, TlsSettings::default()),
         }
     }
 

@@ -6,8 +6,8 @@
 use nuncio_wire::card_signature::{self, SigningKey};
 use nuncio_wire::{
     AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface,
-    AgentProvider, AgentSkill, HttpAuthSecurityScheme, Metadata, RawJson, SecurityRequirement,
-    SecurityScheme, StringList,
+    AgentProvider, AgentSkill, HttpAuthSecurityScheme, Metadata, MutualTlsSecurityScheme, RawJson,
+    SecurityRequirement, SecurityScheme, StringList,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +28,7 @@ impl BaseUrl {
     pub fn of(config: &Config, at: SocketAddr) -> Self {
         match &config.server.public_url {
             Some(url) => Self(url.as_str().trim_end_matches('/').into()),
-            None => Self(format!("http://{at}").into()),
+            None => Self(format!("{}://{at}", config.scheme()).into()),
         }
     }
 
@@ -232,7 +232,7 @@ fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) 
     };
     let is_required = config.has_credentials() || agent.requires_credential();
     if is_required || settings.extended.is_some() {
-        declare_bearer(&mut card, is_required);
+        declare_schemes(&mut card, config, is_required);
     }
     card
 }
@@ -343,20 +343,30 @@ pub fn skill(configured: &SkillConfig) -> AgentSkill {
     }
 }
 
-fn declare_bearer(card: &mut AgentCard, is_required: bool) {
-    const NAME: &str = "bearer";
-    let scheme = HttpAuthSecurityScheme {
-        description: "A token given out by this agent's operator.".to_owned(),
-        scheme: "Bearer".to_owned(),
-        bearer_format: String::new(),
-    };
-    card.security_schemes = BTreeMap::from([(
-        NAME.to_owned(),
-        SecurityScheme::HttpAuthSecurityScheme(scheme),
-    )]);
-    if is_required {
-        card.security_requirements = vec![SecurityRequirement {
-            schemes: BTreeMap::from([(NAME.to_owned(), StringList::default())]),
-        }];
+/// What a caller may show: a token, a client certificate, or one of them where both will do.
+fn declare_schemes(card: &mut AgentCard, config: &Config, is_required: bool) {
+    let mut schemes = BTreeMap::new();
+    if config.has_tokens() || !config.takes_client_certificates() {
+        let scheme = HttpAuthSecurityScheme {
+            description: "A token given out by this agent's operator.".to_owned(),
+            scheme: "Bearer".to_owned(),
+            bearer_format: String::new(),
+        };
+        let scheme = SecurityScheme::HttpAuthSecurityScheme(scheme);
+        schemes.insert("bearer".to_owned(), scheme);
     }
+    if config.takes_client_certificates() {
+        let scheme = MutualTlsSecurityScheme {
+            description: "A client certificate of this agent's operator.".to_owned(),
+        };
+        let scheme = SecurityScheme::MtlsSecurityScheme(scheme);
+        schemes.insert("mtls".to_owned(), scheme);
+    }
+    if is_required {
+        let requirement = |name: &String| SecurityRequirement {
+            schemes: BTreeMap::from([(name.clone(), StringList::default())]),
+        };
+        card.security_requirements = schemes.keys().map(requirement).collect();
+    }
+    card.security_schemes = schemes;
 }

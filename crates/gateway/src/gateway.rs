@@ -19,8 +19,9 @@ use crate::operations::Operations;
 use crate::push::Push;
 use crate::security::HostCheck;
 use crate::serve::control::{ControlDesk, ControlSocket};
-use crate::serve::listen::{ConnectionBounds, accept_loop, bind};
+use crate::serve::listen::{ConnectionBounds, Entrance, accept_loop, bind};
 use crate::serve::service::Service;
+use crate::serve::tls::Tls;
 use crate::tasks::Engine;
 
 /// Pause between two looks for tasks that are past their retention.
@@ -43,6 +44,9 @@ pub enum StartError {
     /// A key for cards cannot be used.
     #[error("{0}")]
     CardKey(String),
+    /// The listener's certificate cannot be used.
+    #[error("cannot serve TLS: {0}")]
+    Tls(String),
     /// An agent cannot be served.
     #[error("{0}")]
     Agent(String),
@@ -73,6 +77,8 @@ impl Gateway {
     /// Opens the store, recovers its tasks and starts to listen. Secrets in `config` have been
     /// resolved; relative paths of the store are taken from `data_dir`.
     pub async fn start(config: Arc<Config>, data_dir: &Path) -> Result<Self, StartError> {
+        let tls = config.server.tls.as_ref().map(Tls::load);
+        let tls = tls.transpose().map_err(StartError::Tls)?;
         let mut listeners = Vec::new();
         for address in &config.server.listen {
             listeners.push(bind(*address).map_err(|error| cannot_listen(*address, &error))?);
@@ -114,10 +120,14 @@ impl Gateway {
             let serving = control.serve(desk, connections.clone(), stopping.clone());
             connections.spawn(serving);
         }
+        if let Some(tls) = &tls {
+            connections.spawn(tls.clone().keep_fresh(stopping.clone()));
+        }
+        let entrance = Entrance { service, tls };
         for listener in listeners {
-            let (service, bounds) = (service.clone(), bounds.clone());
+            let (entrance, bounds) = (entrance.clone(), bounds.clone());
             let (tracked, stopping) = (connections.clone(), stopping.clone());
-            connections.spawn(accept_loop(listener, service, bounds, tracked, stopping));
+            connections.spawn(accept_loop(listener, entrance, bounds, tracked, stopping));
         }
         connections.spawn(keep_retention(store.clone(), stopping.clone()));
         Ok(Self {

@@ -3,9 +3,10 @@
 
 use nuncio_client::choose_binding::{Wish, choose};
 use nuncio_client::discover::{Attempt, DiscoverError, discover, read_card_file};
+use nuncio_client::tls::Trust;
 use nuncio_client::{
     AddressPolicy, CallSettings, Client, ClientErrorKind, Credential, Credentials, Discovered,
-    HttpClient, Origin, Secret, VersionWish,
+    HttpClient, Origin, Secret, TlsSettings, VersionWish,
 };
 use nuncio_gateway::config::{PeerAuth, PeerProtocol, SecretRef};
 use nuncio_wire::{AgentCard, SecurityScheme};
@@ -78,7 +79,8 @@ impl Found {
         );
         let headers = service_headers(&settings.service_parameters);
         let missing = self.credentials.missing(card);
-        if !missing.is_empty() && !carries_credential(&headers, card) {
+        let shown = settings.identity.is_some() && takes_certificate(card);
+        if !missing.is_empty() && !shown && !carries_credential(&headers, card) {
             let name = nuncio_client::plain(&card.name);
             let text = format!("'{name}' requires a credential ({})", missing.join(", "));
             return Err(CliError::credentials_missing(text).with_hint(credential_hint(card)));
@@ -102,6 +104,8 @@ struct Target<'a> {
     settings: &'a AgentSettings,
     url: Option<Url>,
     credentials: Vec<Credential>,
+    /// Authorities of the peer's entry.
+    authorities: Option<Trust>,
     version: VersionWish,
 }
 
@@ -112,6 +116,7 @@ impl<'a> Target<'a> {
             settings,
             url: None,
             credentials,
+            authorities: None,
             version: settings.version,
         }
     }
@@ -130,6 +135,7 @@ impl<'a> Target<'a> {
             ))
         })?;
         self.url = Some(peer.config.url.url().clone());
+        self.authorities = peer.authorities().map_err(CliError::usage)?;
         if self.credentials.is_empty() {
             peer.resolve().map_err(CliError::usage)?;
             self.credentials
@@ -184,7 +190,7 @@ impl<'a> Target<'a> {
                 policy.allow(&url);
             }
         }
-        let http = HttpClient::new(policy, self.settings.insecure);
+        let http = HttpClient::new(policy, self.tls());
         let credentials = self.credentials(origins.clone());
         Found {
             discovered,
@@ -216,7 +222,23 @@ impl<'a> Target<'a> {
                 }
             }
         }
-        HttpClient::new(policy, self.settings.insecure)
+        HttpClient::new(policy, self.tls())
+    }
+
+    fn tls(&self) -> TlsSettings {
+        let trust = if self.settings.insecure {
+            Trust::Any
+        } else {
+            let named = self.settings.authorities.as_ref();
+            named
+                .or(self.authorities.as_ref())
+                .cloned()
+                .unwrap_or_default()
+        };
+        TlsSettings {
+            trust,
+            identity: self.settings.identity.clone(),
+        }
     }
 
     fn policy(&self) -> AddressPolicy {
@@ -288,6 +310,16 @@ fn carries_credential(headers: &http::HeaderMap, card: &AgentCard) -> bool {
     api_key_header || headers.contains_key(http::header::AUTHORIZATION)
 }
 
+/// Whether a client certificate alone is what the card asks for.
+fn takes_certificate(card: &AgentCard) -> bool {
+    let is_mtls = |name: &String| {
+        let scheme = card.security_schemes.get(name);
+        matches!(scheme, Some(SecurityScheme::MtlsSecurityScheme(_)))
+    };
+    let mut requirements = card.security_requirements.iter();
+    requirements.any(|it| it.schemes.keys().all(is_mtls))
+}
+
 /// Which flag gives what the card wants.
 pub(crate) fn credential_hint(card: &AgentCard) -> String {
     let required = card
@@ -298,7 +330,7 @@ pub(crate) fn credential_hint(card: &AgentCard) -> String {
     match schemes.next() {
         Some(SecurityScheme::ApiKeySecurityScheme(_)) => "give --api-key KEY or set A2ACLI_API_KEY",
         Some(SecurityScheme::MtlsSecurityScheme(_)) => {
-            "the agent wants a client certificate, which this version cannot show"
+            "give --client-cert FILE and --client-key FILE"
         }
         _ => "give --bearer TOKEN or set A2ACLI_BEARER",
     }

@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use nuncio_client::tls::Trust;
 use nuncio_gateway::config::{
     ConfigError, ConfigErrors, PeerAuth, PeerConfig, SecretRef, check_name, parse,
 };
@@ -30,6 +31,18 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// The authorities its entry names.
+    ///
+    /// # Errors
+    ///
+    /// A text that names the peer and what is wrong with the file.
+    pub(crate) fn authorities(&self) -> Result<Option<Trust>, String> {
+        let base = self.file.parent().unwrap_or(Path::new("."));
+        let read = |ca: &PathBuf| Trust::only(&base.join(ca));
+        let read = self.config.ca.as_ref().map(read).transpose();
+        read.map_err(|error| format!("`ca` of the peer `{}`: {error}", self.name))
+    }
+
     /// Follows the references to secrets in its credential; call it before the credential is used.
     ///
     /// # Errors
@@ -220,6 +233,7 @@ mod tests {
         PeerConfig {
             url: url.parse().unwrap(),
             auth: Some(PeerAuth::Bearer { token }),
+            ca: None,
             capabilities: vec!["research".to_owned()],
             a2a_version: None,
             description: None,

@@ -3,8 +3,8 @@
 use nuncio_client::choose_binding::choose;
 use nuncio_client::discover::{DiscoverError, discover};
 use nuncio_client::{
-    AddressPolicy, CallSettings, Client, Credentials, Discovered, HttpClient, Origin, VersionWish,
-    Wish,
+    AddressPolicy, CallSettings, Client, Credentials, Discovered, HttpClient, Origin, TlsSettings,
+    VersionWish, Wish,
 };
 use nuncio_wire::operation::SendMessageRequest;
 use nuncio_wire::{Message, Part, Request, Role};
@@ -24,21 +24,21 @@ pub fn policy_for(address: &str) -> AddressPolicy {
 }
 
 pub async fn find(address: &str) -> Result<Discovered, DiscoverError> {
-    let http = HttpClient::new(policy_for(address), false);
+    let http = HttpClient::new(policy_for(address), TlsSettings::default());
     discover(&http, &url(address), &Credentials::default()).await
 }
 
 /// A client of the agent, speaking what its card offers.
 pub async fn client_of(agent: &MockAgent) -> Client {
-    client_at(agent.base(), false).await
+    client_at(agent.base(), TlsSettings::default()).await
 }
 
-pub async fn client_at(address: &str, insecure: bool) -> Client {
-    client_with(address, insecure, CallSettings::default()).await
+pub async fn client_at(address: &str, tls: TlsSettings) -> Client {
+    client_with(address, tls, CallSettings::default()).await
 }
 
-pub async fn client_with(address: &str, insecure: bool, settings: CallSettings) -> Client {
-    let http = HttpClient::new(policy_for(address), insecure);
+pub async fn client_with(address: &str, tls: TlsSettings, settings: CallSettings) -> Client {
+    let http = HttpClient::new(policy_for(address), tls);
     let found = discover(&http, &url(address), &Credentials::default())
         .await
         .unwrap();
@@ -64,7 +64,7 @@ pub async fn client_anywhere(agent: &MockAgent) -> Client {
         ..Wish::default()
     };
     let endpoints = choose(&found.card, found.generation, found.url(), &wish).unwrap();
-    let http = HttpClient::new(policy, false);
+    let http = HttpClient::new(policy, TlsSettings::default());
     Client::new(http, found.card, endpoints, CallSettings::default()).unwrap()
 }
 

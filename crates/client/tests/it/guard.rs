@@ -1,7 +1,7 @@
 //! The guard where it counts: at the address, at every look-up, at every hop.
 
 use nuncio_client::discover::discover;
-use nuncio_client::{AddressPolicy, ClientErrorKind, Credentials, HttpClient};
+use nuncio_client::{AddressPolicy, ClientErrorKind, Credentials, HttpClient, TlsSettings};
 
 use crate::agents::{find, url};
 use crate::mock_agent::{MockAgent, Reply, card};
@@ -10,7 +10,7 @@ use crate::mock_agent::{MockAgent, Reply, card};
 async fn without_the_operators_word_no_inner_address_is_called() {
     let agent = MockAgent::start(|_, base| Reply::json(200, &card(base, false))).await;
     let port = agent.base().rsplit(':').next().unwrap().to_owned();
-    let http = HttpClient::new(AddressPolicy::public_only(), false);
+    let http = HttpClient::new(AddressPolicy::public_only(), TlsSettings::default());
     for host in [
         "127.0.0.1",
         "localhost",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nuncio_client::{
     CallSettings, Client, ClientError, ClientErrorKind, Follow, Pace, Progress, StreamEvent,
-    TaskView,
+    TaskView, TlsSettings,
 };
 use nuncio_wire::TaskState;
 use serde_json::json;
@@ -110,7 +110,7 @@ async fn a_silent_link_is_dropped_and_the_task_is_found_again() {
         stream_silence: Some(Duration::from_millis(50)),
         ..CallSettings::default()
     };
-    let client = client_with(agent.base(), false, settings).await;
+    let client = client_with(agent.base(), TlsSettings::default(), settings).await;
     let mut view = TaskView::default();
     let mut lost = Vec::new();
     let observe = &mut |progress: Progress<'_>, _: &TaskView| {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use nuncio_client::{ClientErrorKind, Unreachable};
+use nuncio_client::tls::Trust;
+use nuncio_client::{ClientErrorKind, TlsSettings, Unreachable};
 use nuncio_wire::Response;
 use rcgen::generate_simple_self_signed;
 use serde_json::json;
@@ -64,7 +65,11 @@ async fn an_unknown_certificate_is_refused_unless_all_are_taken() {
     );
     assert!(failed.error.hint.unwrap().contains("--insecure"));
     assert!(agent.seen().is_empty());
-    let answer = client_at(&address, true)
+    let any = TlsSettings {
+        trust: Trust::Any,
+        identity: None,
+    };
+    let answer = client_at(&address, any)
         .await
         .call(send("hi"))
         .await

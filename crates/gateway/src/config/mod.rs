@@ -25,6 +25,7 @@ mod security;
 mod server;
 mod store;
 mod text_setting;
+mod tls;
 mod validate;
 mod web_url;
 
@@ -53,6 +54,7 @@ pub use secret::{Secret, SecretRef, SecretSource};
 pub use security::SecurityConfig;
 pub use server::{DEFAULT_LISTEN, DEFAULT_MAX_BODY_BYTES, Idempotency, ServerConfig};
 pub use store::{StoreConfig, StoreUrl};
+pub use tls::TlsConfig;
 pub use validate::{Problem, Severity};
 pub use web_url::WebUrl;
 
@@ -117,6 +119,26 @@ impl Config {
 
     /// Whether any caller can prove who they are.
     pub fn has_credentials(&self) -> bool {
+        self.has_tokens() || self.takes_client_certificates()
+    }
+
+    /// Whether a token opens anything.
+    pub fn has_tokens(&self) -> bool {
         self.security.bearer_token.is_some() || !self.security.peer_tokens.is_empty()
+    }
+
+    /// Whether a client certificate is a credential.
+    pub fn takes_client_certificates(&self) -> bool {
+        let tls = self.server.tls.as_ref();
+        tls.is_some_and(|tls| tls.client_ca.is_some())
+    }
+
+    /// The scheme of the listener's addresses.
+    pub fn scheme(&self) -> &'static str {
+        if self.server.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! `[peers.NAME]`: agents elsewhere.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,11 @@ pub struct PeerConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({ "type": "bearer", "token": "env:RESEARCH_TOKEN" }))]
     pub auth: Option<PeerAuth>,
+    /// Authorities that may have signed its TLS certificate, as a PEM file, in place of the
+    /// machine's. A relative path is meant from this file's directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("tls/research-ca.pem"))]
+    pub ca: Option<PathBuf>,
     /// What it is good at, besides the skills on its card.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = serde_json::json!(["research"]))]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cidr, Duration, SecretRef, WebUrl};
+use super::{Cidr, Duration, SecretRef, TlsConfig, WebUrl};
 
 /// Where the gateway listens unless it is told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8081";
@@ -42,6 +42,13 @@ pub struct ServerConfig {
     /// only, so `public_url` must be set, too.
     #[schemars(example = serde_json::json!(["file:card-key.jwk"]))]
     pub card_keys: Vec<SecretRef>,
+    /// TLS on every address of `listen`: the server's certificate, its private key and, where
+    /// client certificates are credentials, the authorities that give them out, as PEM files. A
+    /// relative path is meant from this file's directory. The files are taken anew when they
+    /// change; connections that are open stay open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({ "certificate": "tls/cert.pem", "key": "tls/key.pem", "client_ca": "tls/clients.pem" }))]
+    pub tls: Option<TlsConfig>,
     /// Proxies in front of this gateway, as addresses or ranges. What they say in `Forwarded` or
     /// `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` counts for the addresses on agent cards
     /// (unless `public_url` is set) and for who a caller is; from anybody else it is ignored. A
@@ -92,6 +99,7 @@ impl Default for ServerConfig {
             listen: vec![DEFAULT_LISTEN.parse().expect("the default is an address")],
             public_url: None,
             card_keys: Vec::new(),
+            tls: None,
             trusted_proxies: Vec::new(),
             allowed_hosts: Vec::new(),
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,

@@ -25,7 +25,9 @@ const DEFAULT_RETENTION_DAYS: u32 = 90;
 pub struct StoreConfig {
     /// `sqlite:PATH` (relative to the data directory), `memory:` (gone when the gateway stops) or
     /// `postgres://USER@HOST:PORT/DATABASE` (one gateway at a time; a Unix socket is written
-    /// `postgres://USER@/DATABASE?host=/DIRECTORY`).
+    /// `postgres://USER@/DATABASE?host=/DIRECTORY`). With `?sslmode=verify-full` the connection to
+    /// PostgreSQL is encrypted and the server's certificate checked, against the authorities of
+    /// `&sslrootcert=/FILE` or the machine's.
     pub url: StoreUrl,
     /// The password of the PostgreSQL user, if the server asks for one.
     #[schemars(example = serde_json::json!("env:NUNCIO_DATABASE_PASSWORD"))]
@@ -137,6 +139,7 @@ mod tests {
         for url in [
             "postgres://nuncio@db.example:5432/tasks",
             "postgresql://nuncio@/tasks?host=/run/postgresql",
+            "postgres://nuncio@db.example/tasks?sslmode=verify-full",
         ] {
             assert_eq!(url.parse(), Ok(StoreUrl::Postgres(url.to_owned())));
             assert_eq!(StoreUrl::Postgres(url.to_owned()).to_string(), url);
@@ -150,7 +153,7 @@ mod tests {
             "postgres://h/db",
             "postgres://u@/db",
             "postgres://u@h:port/db",
-            "postgres://u@h/db?sslmode=require",
+            "postgres://u@h/db?sslmode=verify-ca",
             "postgres://u@h/db?colour=red",
         ] {
             assert!(text.parse::<StoreUrl>().is_err(), "{text}");

@@ -238,7 +238,9 @@ impl Config {
 
     fn check_trust(&self, problems: &mut Problems) {
         for (index, name) in self.security.trusted_peers.iter().enumerate() {
-            let known = self.security.peer_tokens.contains_key(name) || name.starts_with("ip:");
+            let known = self.security.peer_tokens.contains_key(name)
+                || name.starts_with("ip:")
+                || (name.starts_with("mtls:") && self.takes_client_certificates());
             if !known {
                 problems.0.push(Problem {
                     key: format!("security.trusted_peers.{index}"),

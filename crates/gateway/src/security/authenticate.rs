@@ -1,4 +1,5 @@
-//! Credentials of a request: Bearer, `X-API-Key`, or Basic with the token as password.
+//! Credentials of a request: Bearer, `X-API-Key`, or Basic with the token as password; else the
+//! client certificate of its connection.
 //!
 //! Tokens are kept as SHA-256 and compared without an early end; no token is ever logged.
 
@@ -13,7 +14,7 @@ use subtle::{Choice, ConstantTimeEq as _};
 
 use super::caller::{Caller, Standing};
 use crate::agents::conformance;
-use crate::config::SecurityConfig;
+use crate::config::Config;
 
 /// Longest credential that is looked at, 8 KiB: what is longer was never issued.
 const MAX_CREDENTIAL_BYTES: usize = 8 * 1024;
@@ -22,6 +23,8 @@ const MAX_CREDENTIAL_BYTES: usize = 8 * 1024;
 #[derive(Debug)]
 pub struct Authenticator {
     tokens: Vec<Token>,
+    /// Whether a client certificate is a credential here.
+    certificates: bool,
     trusted: Vec<String>,
     /// Whether the tokens of conformance kits are known, too.
     conformance: bool,
@@ -53,7 +56,9 @@ pub enum Denied {
 impl Authenticator {
     /// The tokens of this configuration, whose secrets have been resolved.
     #[must_use]
-    pub fn new(config: &SecurityConfig) -> Self {
+    pub fn new(config: &Config) -> Self {
+        let certificates = config.takes_client_certificates();
+        let config = &config.security;
         let digest = |text: &str| Sha256::digest(text.as_bytes()).into();
         let mut tokens: Vec<Token> = Vec::new();
         for (peer, reference) in &config.peer_tokens {
@@ -76,6 +81,7 @@ impl Authenticator {
         }
         Self {
             tokens,
+            certificates,
             trusted: config.trusted_peers.clone(),
             conformance: false,
         }
@@ -89,9 +95,15 @@ impl Authenticator {
         self
     }
 
-    /// Who sent this head from `address`.
-    pub fn caller(&self, headers: &HeaderMap, address: IpAddr) -> Result<Caller, Denied> {
-        if self.tokens.is_empty() {
+    /// Who sent this head from `address`, over a connection whose client certificate names
+    /// `certified`. A token in the head goes before the certificate.
+    pub fn caller(
+        &self,
+        headers: &HeaderMap,
+        address: IpAddr,
+        certified: Option<&str>,
+    ) -> Result<Caller, Denied> {
+        if self.tokens.is_empty() && !self.certificates {
             let caller = Caller::address(address);
             let shown = self.conformance.then(|| presented(headers)).flatten();
             let suffices = shown.and_then(|token| conformance::token_suffices(&token));
@@ -100,25 +112,52 @@ impl Authenticator {
                 None => caller,
             });
         }
-        let presented = presented(headers).ok_or_else(|| {
-            unauthenticated("This agent needs a credential: send Authorization: Bearer TOKEN.")
-        })?;
+        let presented = if self.tokens.is_empty() {
+            None
+        } else {
+            presented(headers)
+        };
+        let presented = match (presented, certified.filter(|_| self.certificates)) {
+            (Some(presented), _) => presented,
+            (None, Some(name)) => {
+                let caller = Caller::certified(name);
+                self.check_trust(&caller.owner)?;
+                return Ok(caller);
+            }
+            (None, None) => return Err(unauthenticated(self.wanted())),
+        };
         let token = self.find(&presented).ok_or_else(|| {
             unauthenticated("The credential is not known to this agent; ask its operator for one.")
         })?;
         let Some(peer) = &token.peer else {
             return Ok(Caller::address(address).standing(Standing::Proven));
         };
-        if !self.trusted.is_empty() && !self.trusted.contains(peer) {
-            let text = format!(
-                "Peer '{peer}' is not trusted here; ask the operator to add it to trusted_peers."
-            );
-            return Err(Denied::Untrusted(A2aError::new(
-                ErrorKind::PermissionDenied,
-                text,
-            )));
-        }
+        self.check_trust(peer)?;
         Ok(Caller::peer(peer))
+    }
+
+    /// Lets nobody pass who is not on the list of trusted peers, where there is one.
+    fn check_trust(&self, name: &str) -> Result<(), Denied> {
+        if self.trusted.is_empty() || self.trusted.iter().any(|trusted| trusted == name) {
+            return Ok(());
+        }
+        let text = format!(
+            "Peer '{name}' is not trusted here; ask the operator to add it to trusted_peers."
+        );
+        let error = A2aError::new(ErrorKind::PermissionDenied, text);
+        Err(Denied::Untrusted(error))
+    }
+
+    /// What a caller who has shown nothing is to show.
+    fn wanted(&self) -> &'static str {
+        match (self.tokens.is_empty(), self.certificates) {
+            (true, _) => "This agent needs a client certificate.",
+            (false, true) => {
+                "This agent needs a credential: send Authorization: Bearer TOKEN, or show a client \
+                 certificate."
+            }
+            (false, false) => "This agent needs a credential: send Authorization: Bearer TOKEN.",
+        }
     }
 
     /// Compares with every token, so that the time taken says nothing about which was close.
@@ -166,12 +205,12 @@ fn is_plausible(token: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Secret, SecretRef};
+    use crate::config::{Secret, SecretRef, SecurityConfig, TlsConfig};
     use std::net::Ipv4Addr;
 
     const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    fn authenticator(trusted: &[&str]) -> Authenticator {
+    fn config(trusted: &[&str]) -> Config {
         let token = |text: &str| SecretRef::given(Secret::new(text), "test");
         let mut config = SecurityConfig::default();
         config
@@ -182,7 +221,14 @@ mod tests {
             .insert("bob".to_owned(), token("bob-token"));
         config.bearer_token = Some(token("shared-token"));
         config.trusted_peers = trusted.iter().map(|name| (*name).to_owned()).collect();
-        Authenticator::new(&config)
+        Config {
+            security: config,
+            ..Config::default()
+        }
+    }
+
+    fn authenticator(trusted: &[&str]) -> Authenticator {
+        Authenticator::new(&config(trusted))
     }
 
     fn head(name: &'static str, value: &str) -> HeaderMap {
@@ -198,10 +244,11 @@ mod tests {
             ("authorization", basic.as_str()),
             ("x-api-key", "alice-token"),
         ] {
-            let caller = authenticator(&[]).caller(&head(name, value), HOME);
+            let caller = authenticator(&[]).caller(&head(name, value), HOME, None);
             assert_eq!(caller, Ok(Caller::peer("alice")), "{value}");
         }
-        let shared = authenticator(&[]).caller(&head("authorization", "Bearer shared-token"), HOME);
+        let shared =
+            authenticator(&[]).caller(&head("authorization", "Bearer shared-token"), HOME, None);
         assert_eq!(&*shared.unwrap().owner, "ip:127.0.0.1");
     }
 
@@ -214,10 +261,10 @@ mod tests {
             "Digest alice-token",
             "Basic !",
         ] {
-            let denied = authenticator(&[]).caller(&head("authorization", value), HOME);
+            let denied = authenticator(&[]).caller(&head("authorization", value), HOME, None);
             assert!(matches!(denied, Err(Denied::Unauthenticated(_))), "{value}");
         }
-        let denied = authenticator(&[]).caller(&HeaderMap::new(), HOME);
+        let denied = authenticator(&[]).caller(&HeaderMap::new(), HOME, None);
         assert!(matches!(denied, Err(Denied::Unauthenticated(_))));
     }
 
@@ -226,12 +273,46 @@ mod tests {
         let head = |token: &str| head("authorization", &format!("Bearer {token}"));
         let gate = authenticator(&["alice"]);
         assert_eq!(
-            gate.caller(&head("alice-token"), HOME),
+            gate.caller(&head("alice-token"), HOME, None),
             Ok(Caller::peer("alice"))
         );
         assert!(matches!(
-            gate.caller(&head("bob-token"), HOME),
+            gate.caller(&head("bob-token"), HOME, None),
             Err(Denied::Untrusted(_))
         ));
+    }
+
+    #[test]
+    fn a_certificate_is_a_credential_where_its_authority_is_named() {
+        let mut config = config(&["mtls:builder", "alice"]);
+        let by = |config: &Config, headers: &HeaderMap, name: Option<&str>| {
+            Authenticator::new(config).caller(headers, HOME, name)
+        };
+        let nothing = HeaderMap::new();
+        let unknown = by(&config, &nothing, Some("builder"));
+        assert!(matches!(unknown, Err(Denied::Unauthenticated(_))));
+        config.server.tls = Some(TlsConfig {
+            certificate: "c".into(),
+            key: "k".into(),
+            client_ca: Some("a".into()),
+        });
+        let builder = Ok(Caller::certified("builder"));
+        assert_eq!(by(&config, &nothing, Some("builder")), builder);
+        let other = by(&config, &nothing, Some("other"));
+        assert!(matches!(other, Err(Denied::Untrusted(_))));
+        let alice = head("authorization", "Bearer alice-token");
+        assert_eq!(
+            by(&config, &alice, Some("builder")),
+            Ok(Caller::peer("alice"))
+        );
+        let wrong = head("authorization", "Bearer wrong");
+        let wrong = by(&config, &wrong, Some("builder"));
+        assert!(matches!(wrong, Err(Denied::Unauthenticated(_))));
+        // With no tokens at all, nobody gets in without a certificate.
+        config.security.peer_tokens.clear();
+        config.security.bearer_token = None;
+        let anonymous = by(&config, &alice, None);
+        assert!(matches!(anonymous, Err(Denied::Unauthenticated(_))));
+        assert_eq!(by(&config, &alice, Some("builder")), builder);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Who a request comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// `operator`, `peer:NAME` or `ip:ADDR`: the owner of what the caller makes.
+    /// `operator`, `peer:NAME`, `mtls:NAME` or `ip:ADDR`: the owner of what the caller makes.
     pub owner: Arc<str>,
     /// What stands behind it.
     pub standing: Standing,
@@ -45,6 +45,15 @@ impl Caller {
     pub fn peer(name: &str) -> Self {
         Self {
             owner: format!("peer:{name}").into(),
+            standing: Standing::Proven,
+        }
+    }
+
+    /// Whom a client certificate names.
+    #[must_use]
+    pub fn certified(name: &str) -> Self {
+        Self {
+            owner: format!("mtls:{name}").into(),
             standing: Standing::Proven,
         }
     }

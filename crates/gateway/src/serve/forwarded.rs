@@ -35,7 +35,8 @@ pub(super) fn base_url(config: &Config, peer: Peer, headers: &HeaderMap) -> Base
     let from = peer.from.ip().to_canonical();
     let told = (config.server.public_url.is_none() && is_trusted(proxies, from)).then(|| {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-        outermost(proxies, from, &hops(headers)).1.base(host)
+        let hop = outermost(proxies, from, &hops(headers)).1;
+        hop.base(host, config.scheme())
     });
     told.flatten()
         .unwrap_or_else(|| BaseUrl::of(config, peer.at))
@@ -56,12 +57,14 @@ struct Hop {
 
 impl Hop {
     /// The address that the caller used, if the proxy says anything of it that can be true.
-    fn base(&self, host_header: Option<&str>) -> Option<BaseUrl> {
+    ///
+    /// Nothing said of the scheme: the proxy passes on what it got.
+    fn base(&self, host_header: Option<&str>, scheme: &'static str) -> Option<BaseUrl> {
         if self.proto.is_none() && self.host.is_none() && self.prefix.is_none() {
             return None;
         }
         let proto = match self.proto.as_deref() {
-            None => "http",
+            None => scheme,
             Some(proto) if proto.eq_ignore_ascii_case("https") => "https",
             Some(proto) if proto.eq_ignore_ascii_case("http") => "http",
             Some(_) => return None,

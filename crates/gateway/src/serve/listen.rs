@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::connection;
 use super::limits::ACCEPT_PAUSE;
 use super::service::Service;
+use super::tls::Tls;
 
 /// Connections that wait to be accepted, for the system to hold.
 const BACKLOG: u32 = 1024;
@@ -29,10 +30,19 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
+/// What connections lead to, and through what.
+#[derive(Clone)]
+pub struct Entrance {
+    /// Answers their requests.
+    pub service: Arc<Service>,
+    /// Handshakes come first, where there are any.
+    pub tls: Option<Arc<Tls>>,
+}
+
 /// Serves connections of one listener until `stopping` fires; they are tracked by `connections`.
 pub async fn accept_loop(
     listener: TcpListener,
-    service: Arc<Service>,
+    entrance: Entrance,
     bounds: Arc<ConnectionBounds>,
     connections: TaskTracker,
     stopping: CancellationToken,
@@ -52,9 +62,9 @@ pub async fn accept_loop(
                     tracing::debug!(%from, "too many connections from this address");
                     continue;
                 };
-                let (service, stopping) = (service.clone(), stopping.clone());
+                let (entrance, stopping) = (entrance.clone(), stopping.clone());
                 connections.spawn(async move {
-                    serve(socket, from, service, stopping).await;
+                    connection::serve(socket, from, entrance, stopping).await;
                     drop((place, address_place));
                 });
             }
@@ -64,15 +74,6 @@ pub async fn accept_loop(
             }
         }
     }
-}
-
-async fn serve(
-    socket: TcpStream,
-    from: SocketAddr,
-    service: Arc<Service>,
-    stopping: CancellationToken,
-) {
-    connection::serve(socket, from, service, stopping).await;
 }
 
 /// How many connections there may be.

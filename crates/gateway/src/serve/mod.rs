@@ -1,6 +1,6 @@
 //! The listener: sockets, connections, heads, bodies, paths. Knows HTTP and nothing of tasks.
 //!
-//! `listen` accepts, `connection` serves one socket, `service` takes one request through the
+//! `listen` accepts, `tls` takes handshakes, `connection` serves one socket, `service` takes one request through the
 //! layers (head, host, route, identity, body) to its binding, `control` does so for the operator's
 //! Unix socket, `routes` is the table of paths.
 
@@ -17,6 +17,7 @@ mod read_body;
 mod routes;
 pub mod service;
 mod socket_guard;
+pub mod tls;
 
 pub use body::Body;
 

@@ -69,7 +69,7 @@ impl Service {
             .iter()
             .any(|agent| agent.conformance.is_some());
         let authenticator =
-            Authenticator::new(&operations.config().security).with_conformance_tokens(is_tested);
+            Authenticator::new(operations.config()).with_conformance_tokens(is_tested);
         Arc::new(Self {
             operations,
             cards,
@@ -91,7 +91,14 @@ impl Service {
     }
 
     /// Answers one request; never fails.
-    pub async fn serve(&self, peer: Peer, request: Request<Incoming>) -> HttpResponse {
+    ///
+    /// `certified` is the name in the client certificate of the connection.
+    pub async fn serve(
+        &self,
+        peer: Peer,
+        certified: Option<Arc<str>>,
+        request: Request<Incoming>,
+    ) -> HttpResponse {
         let (parts, body) = request.into_parts();
         let route = route_of(&parts);
         if let Err((status, text)) = head::check(&parts, &self.hosts) {
@@ -109,7 +116,8 @@ impl Service {
         let origin = parts.headers.get(ORIGIN).cloned();
         let response = self
             .route(peer, &parts, route, body, |headers| {
-                self.authenticator.caller(headers, address)
+                self.authenticator
+                    .caller(headers, address, certified.as_deref())
             })
             .await;
         // Pages of other origins have been refused by now.

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use super::limits::WRITE_STALL;
@@ -86,9 +85,14 @@ pub(super) struct Patience {
     pub(super) idle: Duration,
 }
 
+/// What is guarded: a socket, bare or inside TLS.
+pub(super) trait Socket: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Socket for S {}
+
 /// The guarded socket.
-pub(super) struct SocketGuard {
-    socket: TcpStream,
+pub(super) struct SocketGuard<S> {
+    socket: S,
     phase: ConnectionPhase,
     patience: Patience,
     received_in_head: bool,
@@ -100,8 +104,8 @@ pub(super) struct SocketGuard {
 const TIMED_OUT: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-impl SocketGuard {
-    pub(super) fn new(socket: TcpStream, phase: ConnectionPhase, patience: Patience) -> Self {
+impl<S: Socket> SocketGuard<S> {
+    pub(super) fn new(socket: S, phase: ConnectionPhase, patience: Patience) -> Self {
         let first = phase.since() + patience.head;
         Self {
             socket,
@@ -132,7 +136,10 @@ impl SocketGuard {
             if phase != Phase::Serving && Instant::now() >= deadline {
                 if phase == Phase::Head && self.received_in_head {
                     // Best effort: a peer that cannot even take this gets the closed socket.
-                    let _ = self.socket.try_write(TIMED_OUT);
+                    let mut socket = Pin::new(&mut self.socket);
+                    if socket.as_mut().poll_write(cx, TIMED_OUT).is_ready() {
+                        let _ = socket.poll_flush(cx);
+                    }
                 }
                 return Poll::Ready(io::ErrorKind::TimedOut.into());
             }
@@ -152,11 +159,11 @@ impl SocketGuard {
         }
     }
 
-    fn poll_write_patience(
+    fn poll_write_patience<T>(
         &mut self,
         cx: &mut Context<'_>,
-        written: Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.write_timer = None;
             return written;
@@ -169,7 +176,7 @@ impl SocketGuard {
     }
 }
 
-impl AsyncRead for SocketGuard {
+impl<S: Socket> AsyncRead for SocketGuard<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -186,7 +193,7 @@ impl AsyncRead for SocketGuard {
     }
 }
 
-impl AsyncWrite for SocketGuard {
+impl<S: Socket> AsyncWrite for SocketGuard<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -212,7 +219,10 @@ impl AsyncWrite for SocketGuard {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_flush(cx)
+        let this = self.get_mut();
+        // TLS holds bytes back until then.
+        let flushed = Pin::new(&mut this.socket).poll_flush(cx);
+        this.poll_write_patience(cx, flushed)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -33,3 +33,4 @@ mod rig;
 mod send;
 mod signed_cards;
 mod streams;
+mod tls;

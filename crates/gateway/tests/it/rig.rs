@@ -175,8 +175,7 @@ impl Rig {
                 (url, Some(database))
             }
         };
-        let gateway = serve(&store, config, dir.path()).await;
-        let base = format!("http://{}", gateway.addresses()[0]);
+        let (gateway, base) = serve(&store, config, dir.path()).await;
         let client = Client::builder(TokioExecutor::new()).build_http();
         // The head and the message of a call are two frames: the second would wait for the first.
         let mut connector = HttpConnector::new();
@@ -205,9 +204,8 @@ impl Rig {
     /// Stops the gateway with its grace and starts it again over the same store.
     pub async fn restart(&mut self, grace: Duration) {
         self.gateway.take().unwrap().shutdown(grace).await;
-        let gateway = serve(&self.store, &self.config, self.dir.path()).await;
-        self.base = format!("http://{}", gateway.addresses()[0]);
-        self.gateway = Some(gateway);
+        let (gateway, base) = serve(&self.store, &self.config, self.dir.path()).await;
+        (self.gateway, self.base) = (Some(gateway), base);
     }
 
     pub async fn request(&self, request: http::Request<Full<Bytes>>) -> http::Response<Incoming> {
@@ -345,7 +343,8 @@ impl Rig {
     }
 }
 
-async fn serve(store: &StoreUrl, config: &str, dir: &Path) -> Gateway {
+/// A gateway and its address.
+async fn serve(store: &StoreUrl, config: &str, dir: &Path) -> (Gateway, String) {
     let mut config = config::parse(config, Path::new("test.toml")).expect("the test's own file");
     for (key, secret) in config.secrets_mut() {
         let env = |name: &str| Some(name.to_lowercase());
@@ -355,9 +354,15 @@ async fn serve(store: &StoreUrl, config: &str, dir: &Path) -> Gateway {
     }
     config.server.listen = vec!["127.0.0.1:0".parse().unwrap()];
     config.store.url = store.clone();
-    Gateway::start(Arc::new(config), dir)
+    if let Some(tls) = &mut config.server.tls {
+        tls.anchor(dir);
+    }
+    let scheme = config.scheme();
+    let gateway = Gateway::start(Arc::new(config), dir)
         .await
-        .expect("the gateway starts")
+        .expect("the gateway starts");
+    let base = format!("{scheme}://{}", gateway.addresses()[0]);
+    (gateway, base)
 }
 
 /// An agent that runs `script` with `sh`; `settings` are further lines of its table.

@@ -6,10 +6,12 @@ mod layers;
 mod options;
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
+use nuncio_client::tls::{Identity, Trust};
 use nuncio_client::{Binding, Credential, Origin, Pace, Secret, VersionWish};
 use url::Url;
 
@@ -54,7 +56,7 @@ const fn secret(name: &'static str) -> KnownSetting {
 }
 
 /// Every setting that a variable or a file may set.
-pub(crate) const KNOWN_SETTINGS: [KnownSetting; 20] = [
+pub(crate) const KNOWN_SETTINGS: [KnownSetting; 23] = [
     setting("agent-card", None),
     setting("transport", Some("the card's order")),
     setting("a2a-version", Some("the highest 1.x of both sides")),
@@ -73,6 +75,9 @@ pub(crate) const KNOWN_SETTINGS: [KnownSetting; 20] = [
     secret("bearer"),
     secret("api-key"),
     setting("allow-origin", Some("the card's own origin")),
+    setting("ca-cert", Some("the machine's authorities")),
+    setting("client-cert", None),
+    setting("client-key", None),
     setting("insecure", Some("false")),
     setting("verbose", Some("false")),
     setting("debug", Some("false")),
@@ -93,6 +98,9 @@ pub(crate) struct AgentSettings {
     pub(crate) credentials: Vec<Credential>,
     pub(crate) allowed_origins: Vec<Url>,
     pub(crate) insecure: bool,
+    /// Authorities, in place of the machine's, and of the peer's entry.
+    pub(crate) authorities: Option<Trust>,
+    pub(crate) identity: Option<Identity>,
 }
 
 /// How long to wait and how often to ask.
@@ -151,8 +159,35 @@ pub(crate) fn agent_settings(
         credentials: bearer.into_iter().chain(api_key).collect(),
         allowed_origins: repeated(&options.allow_origin, "allow-origin", layers, origin)?,
         insecure: switch(options.insecure, "insecure", layers)?,
+        authorities: file_setting(options.ca_cert.as_ref(), "ca-cert", layers)
+            .map(|path| Trust::only(&path))
+            .transpose()
+            .map_err(CliError::usage)?,
+        identity: identity(options, layers)?,
     };
     Ok(settings)
+}
+
+fn file_setting(flag: Option<&PathBuf>, name: &str, layers: &Layers) -> Option<PathBuf> {
+    flag.cloned()
+        .or_else(|| layers.get(name).map(|(value, _)| value.into()))
+}
+
+/// A client certificate needs its key and the key its certificate, wherever they come from.
+fn identity(options: &AgentOptions, layers: &Layers) -> Result<Option<Identity>, CliError> {
+    let certificate = file_setting(options.client_cert.as_ref(), "client-cert", layers);
+    let key = file_setting(options.client_key.as_ref(), "client-key", layers);
+    match (certificate, key) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Identity::read(&certificate, &key)
+            .map(Some)
+            .map_err(CliError::usage),
+        _ => {
+            let text = "a client certificate and its key belong together: give both \
+                        --client-cert and --client-key";
+            Err(CliError::usage(text))
+        }
+    }
 }
 
 /// The settings about waiting.

@@ -42,6 +42,16 @@ pub(crate) struct AgentOptions {
     /// repeatable [default: the card's own origin only] [env: A2ACLI_ALLOW_ORIGIN]
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
+    /// Authorities whose TLS certificates are accepted, as a PEM file, in place of the machine's
+    /// [env: A2ACLI_CA_CERT]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_cert: Option<PathBuf>,
+    /// Client certificate to show, as a PEM file [env: A2ACLI_CLIENT_CERT]
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    pub(crate) client_cert: Option<PathBuf>,
+    /// Private key of the client certificate, as a PEM file [env: A2ACLI_CLIENT_KEY]
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    pub(crate) client_key: Option<PathBuf>,
     /// Accept any TLS certificate [default: certificates are verified] [env: A2ACLI_INSECURE]
     #[arg(long)]
     pub(crate) insecure: bool,

@@ -88,6 +88,7 @@ fn register(name: &str, found: &Found, replace: bool, session: &Session) -> Resu
             .parse()
             .map_err(|error: String| CliError::usage(error))?,
         auth: None,
+        ca: None,
         capabilities: Vec::new(),
         a2a_version: None,
         description: None,

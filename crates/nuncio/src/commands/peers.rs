@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use nuncio_client::tls::Trust;
 use nuncio_gateway::config::{ConfigErrors, PeerAuth, PeerConfig, PeerProtocol, SecretRef, WebUrl};
 use serde_json::{Value, json};
 
@@ -65,6 +66,9 @@ pub(crate) struct AddArgs {
     /// Password for Basic, by reference: env:NAME or file:PATH.
     #[arg(long, value_name = "REFERENCE", requires = "username")]
     password: Option<String>,
+    /// Authorities that may have signed its TLS certificate, as a PEM file, in place of the machine's.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// What it is good at, besides the skills on its card; may be repeated.
     #[arg(long = "capability", value_name = "WORD")]
     capabilities: Vec<String>,
@@ -131,6 +135,7 @@ fn add(args: AddArgs) -> Result<(), CliError> {
     let peer = PeerConfig {
         url: args.url,
         auth,
+        ca: args.ca.map(absolute).transpose()?,
         capabilities: args.capabilities,
         a2a_version: args.a2a_version.map(|version| match version {
             Protocol::V1_0 => PeerProtocol::V1_0,
@@ -149,6 +154,13 @@ fn add(args: AddArgs) -> Result<(), CliError> {
         print(args.book.output, &as_json(&added), || as_text(&added));
     }
     Ok(())
+}
+
+/// As it is written into the book, which lies elsewhere.
+fn absolute(path: PathBuf) -> Result<PathBuf, CliError> {
+    Trust::only(&path).map_err(CliError::usage)?;
+    std::path::absolute(&path)
+        .map_err(|error| CliError::usage(format!("--ca: {}: {error}", path.display())))
 }
 
 /// Not read by the parser of arguments, which repeats what it refuses: it may be a secret.
@@ -256,6 +268,7 @@ mod tests {
             auth: Some(PeerAuth::Bearer {
                 token: "env:TOKEN".parse().unwrap(),
             }),
+            ca: None,
             capabilities: vec!["research".to_owned(), "maths".to_owned()],
             a2a_version: Some(PeerProtocol::V0_3),
             description: None,

@@ -129,6 +129,9 @@ impl Layers {
         let whole = std::path::absolute(path).map_err(|error| unreadable(path, &error))?;
         let base = whole.parent().unwrap_or(Path::new("/"));
         config.anchor_programs(base);
+        if let Some(tls) = &mut config.server.tls {
+            tls.anchor(base);
+        }
         Ok(Layers {
             config,
             path: path.to_owned(),
@@ -194,6 +197,7 @@ impl Layers {
             let peer = PeerConfig {
                 url: agent.url.clone(),
                 auth: None,
+                ca: None,
                 capabilities: Vec::new(),
                 a2a_version: None,
                 description: Some(agent.name.clone()),

@@ -3,8 +3,10 @@
 use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresOptions;
+use super::tls::Wish;
 use crate::StoreError;
 
 /// How long one address may take to answer.
@@ -20,6 +22,8 @@ const KEEPALIVE_RETRIES: u32 = 3;
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
+    /// What connections are encrypted with, if they are.
+    pub(super) tls: Option<MakeRustlsConnect>,
     /// Without password and parameters.
     pub(super) shown: String,
     pub(super) user: String,
@@ -30,14 +34,8 @@ impl Address {
     /// Reads `postgres://USER@HOST:PORT/DATABASE`. Blames the operator without repeating the URL,
     /// which may hold a password.
     pub(super) fn of(options: &PostgresOptions) -> Result<Self, StoreError> {
-        if asks_for_tls(&options.url) {
-            return Err(StoreError::Open(
-                "this version speaks to PostgreSQL without TLS: leave out `sslmode` in [store] url \
-                 and reach the server over a Unix socket, this machine or a tunnel"
-                    .to_owned(),
-            ));
-        }
-        let mut config: Config = options.url.parse().map_err(|_| {
+        let (wish, url) = Wish::take(&options.url).map_err(StoreError::Open)?;
+        let mut config: Config = url.parse().map_err(|_| {
             StoreError::Open(
                 "[store] url is no PostgreSQL URL: write postgres://USER@HOST:PORT/DATABASE"
                     .to_owned(),
@@ -58,6 +56,13 @@ impl Address {
                     .to_owned(),
             ));
         }
+        let tls = wish.connector().map_err(StoreError::Open)?;
+        let socket = |host: &Host| matches!(host, Host::Unix(_));
+        if tls.is_some() && config.get_hosts().iter().any(socket) {
+            return Err(StoreError::Open(
+                "a Unix socket knows no TLS: leave out `sslmode` in [store] url".to_owned(),
+            ));
+        }
         let database = config.get_dbname().unwrap_or(&user).to_owned();
         config
             .application_name("nuncio")
@@ -70,6 +75,7 @@ impl Address {
         let shown = format!("postgres://{user}@{}/{database}", hosts(&config));
         Ok(Self {
             config,
+            tls,
             shown,
             user,
             database,
@@ -79,24 +85,16 @@ impl Address {
 
 impl Address {
     /// Whether what is stored may cross a network in the open.
-    pub(super) fn is_remote(&self) -> bool {
-        self.config.get_hosts().iter().any(|host| match host {
-            Host::Tcp(name) => {
-                let address: Option<std::net::IpAddr> = name.parse().ok();
-                name != "localhost" && !address.is_some_and(|address| address.is_loopback())
-            }
-            Host::Unix(_) => false,
-        })
+    pub(super) fn is_open_to_others(&self) -> bool {
+        self.tls.is_none()
+            && self.config.get_hosts().iter().any(|host| match host {
+                Host::Tcp(name) => {
+                    let address: Option<std::net::IpAddr> = name.parse().ok();
+                    name != "localhost" && !address.is_some_and(|address| address.is_loopback())
+                }
+                Host::Unix(_) => false,
+            })
     }
-}
-
-/// Whether the URL refuses an open connection: any mode but `disable` and `prefer`.
-fn asks_for_tls(url: &str) -> bool {
-    let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
-    parameters
-        .split('&')
-        .filter_map(|parameter| parameter.strip_prefix("sslmode="))
-        .any(|mode| !["disable", "prefer"].contains(&mode))
 }
 
 /// The hosts with their ports, as in the URL.

@@ -97,6 +97,11 @@ pub(super) fn remedy(error: &Error, user: &str, database: &str) -> String {
              to `env:NAME`"
                 .to_owned()
         }
+        None if error.to_string().contains("TLS") => {
+            "see that the server speaks TLS, that its certificate has the host's name, and that \
+             `sslrootcert` in [store] url names the authority of that certificate"
+                .to_owned()
+        }
         None => "see that the server runs and that [store] url names its host and port".to_owned(),
     }
 }

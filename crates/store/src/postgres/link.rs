@@ -31,12 +31,16 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) async fn open(address: &Address) -> Result<Self, Error> {
-        let (client, connection) = address.config.connect(NoTls).await?;
-        let driver = tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection to PostgreSQL ended");
+        let (client, driver) = match &address.tls {
+            None => {
+                let (client, connection) = address.config.connect(NoTls).await?;
+                (client, tokio::spawn(drive(connection)))
             }
-        });
+            Some(tls) => {
+                let (client, connection) = address.config.connect(tls.clone()).await?;
+                (client, tokio::spawn(drive(connection)))
+            }
+        };
         let link = Self {
             client,
             driver,
@@ -83,6 +87,13 @@ impl Link {
     ) -> Result<Row, Error> {
         let statement = self.prepare(sql).await?;
         self.client.query_one(&statement, values).await
+    }
+}
+
+/// Carries a connection's bytes until it ends.
+async fn drive(connection: impl Future<Output = Result<(), Error>>) {
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a connection to PostgreSQL ended");
     }
 }
 

@@ -19,6 +19,7 @@ mod schema;
 mod sessions;
 mod tasks;
 mod text;
+mod tls;
 mod work;
 mod writer;
 
@@ -103,10 +104,10 @@ impl PostgresStore {
     /// Errors: [`StoreError::Open`] with the reason and what to do, never with the password.
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let address = Address::of(&options)?;
-        if address.is_remote() {
+        if address.is_open_to_others() {
             tracing::warn!(
                 store = address.shown,
-                "tasks travel to the database unencrypted"
+                "tasks travel to the database unencrypted; `sslmode=verify-full` in [store] url encrypts"
             );
         }
         let held = Held::open(&address).await?;

@@ -42,6 +42,7 @@ mod cut_answers;
 mod model;
 mod postgres;
 mod postgres_server;
+mod postgres_tls;
 mod samples;
 mod sqlite;
 mod stores;

@@ -74,8 +74,9 @@ async fn a_refusal_says_what_to_do_and_shows_no_password() {
     assert!(text.contains("see that the server runs"), "{text}");
     for wrong in [
         "postgres://u:hunter2@h:x/d",
-        "postgres://u@h/d?sslmode=require",
-        "postgres://u@h/d?sslmode=verify-full",
+        "postgres://u@h/d?sslmode=verify-ca",
+        "postgres://u@h/d?sslmode=require&sslrootcert=ca.pem",
+        "postgres://u@/d?host=/tmp&sslmode=require",
     ] {
         assert!(refused(options(wrong)).await.contains("[store] url"));
     }

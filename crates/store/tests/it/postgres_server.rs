@@ -141,6 +141,33 @@ impl Server {
         server
     }
 
+    /// A server of one test that is reached over TLS alone, at `address` with port 5432.
+    pub fn own_with_tls(address: &str, certificate: &str, key: &str) -> Self {
+        let own = own_folder();
+        let server = Self {
+            directory: own.path().to_owned(),
+            own: Some(own),
+        };
+        give_to_user(&server.directory);
+        server.make();
+        let data = server.directory.join("data");
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            fs::write(data.join(name), text).unwrap();
+            give_to_user(&data.join(name));
+            fs::set_permissions(data.join(name), fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        append(
+            &data.join("postgresql.conf"),
+            &format!("ssl = on\nlisten_addresses = '{address}'\n"),
+        );
+        append(
+            &data.join("pg_hba.conf"),
+            "hostssl all all all scram-sha-256\n",
+        );
+        server.start();
+        server
+    }
+
     /// Where its socket is.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -164,13 +191,9 @@ impl Server {
             "--no-locale",
             "--no-sync",
         ]));
-        let append = |file: &str, text: &str| {
-            let mut file = File::options().append(true).open(data.join(file)).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-        };
         let socket = self.directory.display();
         append(
-            "postgresql.conf",
+            &data.join("postgresql.conf"),
             &format!("{SETTINGS}unix_socket_directories = '{socket}'\n"),
         );
         let rules = format!("local all {GUARDED_ROLE} scram-sha-256\nlocal all all trust\n");
@@ -228,6 +251,11 @@ impl Drop for Server {
             let _ = self.pg_ctl().args(["-m", "immediate", "stop"]).status();
         }
     }
+}
+
+fn append(file: &Path, text: &str) {
+    let mut file = File::options().append(true).open(file).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
 }
 
 fn own_folder() -> tempfile::TempDir {

@@ -15,7 +15,7 @@ pub(crate) fn banner(loaded: &Loaded, addresses: &[SocketAddr]) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let mut text = format!("nuncio {version} serves {count} {noun} at {base}\n");
     for address in addresses.iter().skip(1) {
-        text.push_str(&format!("  also at {}\n", local_url(*address)));
+        text.push_str(&format!("  also at {}\n", local_url(config, *address)));
     }
     for (index, (name, agent)) in config.agents.iter().enumerate() {
         let path = if index == 0 {
@@ -34,8 +34,10 @@ pub(crate) fn banner(loaded: &Loaded, addresses: &[SocketAddr]) -> String {
     text.push_str(&format!("\nConfiguration: {file}\n"));
     text.push_str(&format!("Store: {}\n", config.store.url));
     text.push_str(&format!("Data directory: {}\n", loaded.home.display()));
-    let credential = if config.has_credentials() {
+    let credential = if config.has_tokens() {
         " --bearer TOKEN"
+    } else if config.takes_client_certificates() {
+        " --client-cert FILE --client-key FILE"
     } else {
         ""
     };
@@ -50,19 +52,19 @@ pub(crate) fn banner(loaded: &Loaded, addresses: &[SocketAddr]) -> String {
 pub(crate) fn base_url(config: &Config, addresses: &[SocketAddr]) -> String {
     match (&config.server.public_url, addresses.first()) {
         (Some(public), _) => public.as_str().trim_end_matches('/').to_owned(),
-        (None, Some(address)) => local_url(*address),
+        (None, Some(address)) => local_url(config, *address),
         (None, None) => String::new(),
     }
 }
 
 /// The address as this machine reaches it: nobody can call `0.0.0.0`.
-fn local_url(mut address: SocketAddr) -> String {
+fn local_url(config: &Config, mut address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
         _ => {}
     }
-    format!("http://{address}")
+    format!("{}://{address}", config.scheme())
 }
 
 #[cfg(test)]
