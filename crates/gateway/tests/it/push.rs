@@ -14,7 +14,7 @@ use crate::rig::{ECHO, Rig, Store, message, over_stores, script_agent};
 
 /// Loopback is allowed, and retries come at once.
 const QUICK: &str = "[security]\npush_allow_addresses = [\"127.0.0.1\"]\n\
-    [push]\nretry_delays = [\"10ms\", \"20ms\", \"30ms\"]\nslow_down = \"0s\"\ntimeout = \"300ms\"\n";
+    [push]\nretry_delays = [\"10ms\", \"20ms\", \"30ms\"]\nslow_down = \"0s\"\n";
 /// A failed delivery is not tried again while a test lasts.
 const PATIENT: &str = "[security]\npush_allow_addresses = [\"127.0.0.1\"]\n\
     [push]\nretry_delays = [\"1h\"]\n";
@@ -206,7 +206,7 @@ over_stores! {
 
     async fn a_receiver_that_hangs_is_timed_out_and_delays_no_other(store: Store) {
         let mut hook = Receiver::start().await;
-        let rig = echo(store).await;
+        let rig = Rig::start(store, &format!("{ECHO}{QUICK}timeout = \"1s\"\n")).await;
         hook.act("/bad", [Act::Hang]);
         let bad = json!({"url": format!("{}/bad", hook.base)});
         send(&rig, "a", bad).await;
@@ -250,7 +250,7 @@ over_stores! {
 
     async fn a_deleted_webhook_gets_nothing_that_was_queued(store: Store) {
         let mut hook = Receiver::start().await;
-        let rig = echo(store).await;
+        let rig = Rig::start(store, &format!("{ECHO}{QUICK}timeout = \"300ms\"\n")).await;
         hook.act("/bad", vec![Act::Hang; 9]);
         let task = send(&rig, "a", json!({"id": "c", "url": format!("{}/bad", hook.base)})).await;
         assert_eq!(hook.next().await.path, "/bad");
