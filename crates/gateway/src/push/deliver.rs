@@ -4,7 +4,7 @@ use nuncio_store::PushConfig;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -39,16 +39,49 @@ impl Push {
         let Some(generation) = self.begin_look(task) else {
             return Ok(());
         };
+        let departures = self.couriers.departures();
         let configs = self.store.push_configs(task).await?;
         if configs.iter().all(PushConfig::is_done) {
             self.unwatch(task, generation);
         }
-        for config in configs {
-            if config.is_pending() {
-                self.send_courier(config);
+        let mut engaged: Vec<_> = configs
+            .into_iter()
+            .filter(PushConfig::is_pending)
+            .filter_map(|config| Some((self.engage(&config)?, config)))
+            .collect();
+        // A courier that left meanwhile may have moved a cursor after it was read. Nobody moves
+        // those of the engaged.
+        if !engaged.is_empty() && self.couriers.departures() != departures {
+            let read = self.store.push_configs(task).await;
+            if read.is_err() {
+                let couriers = &self.couriers;
+                engaged
+                    .iter()
+                    .for_each(|(_, config)| couriers.leave(config));
             }
+            engaged = self.renew(engaged, read?);
+        }
+        for (cancel, config) in engaged {
+            self.send_courier(cancel, config);
         }
         Ok(())
+    }
+
+    /// The engaged as they stand now; those that have nothing to send any more go home.
+    fn renew(
+        &self,
+        engaged: Vec<(CancellationToken, PushConfig)>,
+        now: Vec<PushConfig>,
+    ) -> Vec<(CancellationToken, PushConfig)> {
+        let renew = |(cancel, old): (_, PushConfig)| {
+            let same = |new: &&PushConfig| new.id == old.id && new.revision == old.revision;
+            let new = now.iter().find(same).filter(|new| new.is_pending());
+            if new.is_none() {
+                self.couriers.leave(&old);
+            }
+            Some((cancel, new?.clone()))
+        };
+        engaged.into_iter().filter_map(renew).collect()
     }
 
     /// From now on the task may be woken again.
@@ -70,12 +103,15 @@ impl Push {
         }
     }
 
-    fn send_courier(self: &Arc<Self>, config: PushConfig) {
+    /// What stops the courier that is needed for this webhook; `None` if there is one.
+    fn engage(&self, config: &PushConfig) -> Option<CancellationToken> {
         let cancel = self.stopping.child_token();
         let key = (config.task.clone(), config.id.clone());
-        if !self.couriers.engage(key, config.revision, &cancel) {
-            return;
-        }
+        let is_needed = self.couriers.engage(key, config.revision, &cancel);
+        is_needed.then_some(cancel)
+    }
+
+    fn send_courier(self: &Arc<Self>, cancel: CancellationToken, config: PushConfig) {
         let courier = Courier::new(self.clone(), config);
         self.tracker.spawn(async move {
             tokio::select! {
@@ -90,7 +126,10 @@ type Key = (Arc<str>, Arc<str>);
 
 /// The couriers under way, by task and webhook.
 #[derive(Default)]
-pub(super) struct Couriers(Mutex<HashMap<Key, Engaged>>);
+pub(super) struct Couriers {
+    engaged: Mutex<HashMap<Key, Engaged>>,
+    departures: AtomicU64,
+}
 
 struct Engaged {
     revision: u64,
@@ -100,10 +139,15 @@ struct Engaged {
 }
 
 impl Couriers {
+    /// How many have left so far.
+    fn departures(&self) -> u64 {
+        self.departures.load(Ordering::SeqCst)
+    }
+
     /// Whether a new courier is needed: else the one under way looks again. One for a configuration
     /// that was replaced is dismissed.
     fn engage(&self, key: Key, revision: u64, cancel: &CancellationToken) -> bool {
-        let mut couriers = self.0.lock();
+        let mut couriers = self.engaged.lock();
         if let Some(engaged) = couriers.get_mut(&key) {
             if engaged.revision >= revision {
                 engaged.again = true;
@@ -122,13 +166,14 @@ impl Couriers {
 
     /// Whether a courier that has nothing more to send may go home.
     pub(super) fn may_leave(&self, config: &PushConfig) -> bool {
-        let mut couriers = self.0.lock();
+        let mut couriers = self.engaged.lock();
         let key = (config.task.clone(), config.id.clone());
         match couriers.get_mut(&key) {
             Some(engaged) if engaged.revision == config.revision => {
                 let again = std::mem::take(&mut engaged.again);
                 if !again {
                     couriers.remove(&key);
+                    self.departures.fetch_add(1, Ordering::SeqCst);
                 }
                 !again
             }
@@ -138,20 +183,21 @@ impl Couriers {
 
     /// A courier whose configuration is gone, off or replaced leaves at once.
     pub(super) fn leave(&self, config: &PushConfig) {
-        let mut couriers = self.0.lock();
+        let mut couriers = self.engaged.lock();
         let key = (config.task.clone(), config.id.clone());
         if couriers
             .get(&key)
             .is_some_and(|engaged| engaged.revision == config.revision)
         {
             couriers.remove(&key);
+            self.departures.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     /// Stops the courier of a deleted configuration.
     pub(super) fn dismiss(&self, task: &str, id: &str) {
         let key = (Arc::from(task), Arc::from(id));
-        if let Some(engaged) = self.0.lock().remove(&key) {
+        if let Some(engaged) = self.engaged.lock().remove(&key) {
             engaged.cancel.cancel();
         }
     }
