@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use nuncio_wire::dialects::{CardGeneration, Dialect, openfang};
+use nuncio_wire::dialects::{CardGeneration, Dialect, hermes_fleet, openfang};
 use nuncio_wire::{AgentCard, AgentInterface, Version};
 use url::Url;
 
@@ -71,6 +71,8 @@ pub enum VersionWish {
     Exactly(Version),
     /// The dialect of April 2025, which names no version.
     Legacy,
+    /// The dialect of the Hermes fleet plugin, whose cards say 1.0.
+    Fleet,
 }
 
 /// What the caller wants of the choice.
@@ -198,6 +200,7 @@ fn grpc_url(address: &str, card_url: Option<&Url>) -> Result<Url, url::ParseErro
 enum Offer {
     Version(Version),
     Legacy,
+    Fleet,
 }
 
 /// Version and dialect for an interface, if the wish allows any.
@@ -217,6 +220,9 @@ fn speech(
         }
         (Offer::Version(offered), VersionWish::Any) if offered.major == 0 => {
             Ok((offered, Dialect::V0_3))
+        }
+        (Offer::Fleet, VersionWish::Any | VersionWish::Fleet) => {
+            Ok((Version::V1_0, Dialect::Fleet))
         }
         (Offer::Legacy, VersionWish::Any | VersionWish::Legacy) => legacy,
         (Offer::Legacy, VersionWish::Exactly(version)) if version.major == 0 => legacy,
@@ -239,6 +245,9 @@ fn offer(interface: &AgentInterface, generation: CardGeneration) -> Offer {
     if interface.protocol_version == openfang::PROTOCOL_VERSION {
         return Offer::Legacy;
     }
+    if interface.protocol_version == hermes_fleet::PROTOCOL_VERSION {
+        return Offer::Fleet;
+    }
     match (interface.protocol_version.parse(), generation) {
         (Ok(version), _) => Offer::Version(version),
         (Err(_), CardGeneration::V1) => Offer::Version(Version::V1_0),
@@ -255,12 +264,12 @@ fn rank(endpoint: &Endpoint, offer: &Offer, wish: &Wish) -> (usize, bool) {
         .position(|binding| *binding == endpoint.binding);
     let major = match offer {
         Offer::Version(version) => version.major,
-        Offer::Legacy => 0,
+        Offer::Legacy | Offer::Fleet => 0,
     };
     let other_version = match wish.version {
         VersionWish::Exactly(version) => major != version.major,
         VersionWish::Any => major == 0,
-        VersionWish::Current | VersionWish::Legacy => false,
+        VersionWish::Current | VersionWish::Legacy | VersionWish::Fleet => false,
     };
     (place.unwrap_or(wish.bindings.len()), other_version)
 }
@@ -311,6 +320,11 @@ fn explain(card: &AgentCard, reasons: Vec<Unfit>) -> ClientError {
                 if below {
                     hint = Some(format!(
                         "to speak the older version, give --a2a-version {version}"
+                    ));
+                }
+                if version == hermes_fleet::PROTOCOL_VERSION {
+                    hint = Some(format!(
+                        "to speak the dialect of a Hermes fleet, give --a2a-version {version}"
                     ));
                 }
                 format!("it speaks protocol version {version}")
@@ -406,6 +420,20 @@ mod tests {
         }
         let error = chosen(OPENFANG, VersionWish::Current).unwrap_err();
         assert!(error.hint.unwrap().contains("--a2a-version 2025-04"));
+    }
+
+    #[test]
+    fn a_fleet_agent_is_known_by_its_card_and_called_on_somebodys_word() {
+        let card = r#"{"name":"n","agentId":"n","protocol":"a2a","protocolVersion":"1.0","url":"https://h/rpc",
+            "supported_interfaces":[{"url":"https://h/rpc","protocol_binding":"http://a2a-protocol.hermes.ai","protocol_version":"1.0"}]}"#;
+        for wish in [VersionWish::Any, VersionWish::Fleet] {
+            assert_eq!(chosen(card, wish).unwrap(), ["fleet 1.0 /rpc"]);
+        }
+        for wish in [VersionWish::Current, VersionWish::Legacy, exactly("0.3")] {
+            let error = chosen(card, wish).unwrap_err();
+            assert!(error.hint.unwrap().contains("--a2a-version hermes-fleet"));
+        }
+        assert!(chosen(NEW, VersionWish::Fleet).is_err());
     }
 
     #[test]

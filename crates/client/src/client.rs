@@ -15,6 +15,7 @@ use crate::bindings::{grpc, jsonrpc, openfang, rest};
 use crate::choose_binding::{Binding, Endpoint};
 use crate::credentials::Credentials;
 use crate::error::{ClientError, ClientErrorKind};
+use crate::fleet_text;
 use crate::http_client::{HttpClient, peer_of};
 use crate::limits::QUICK_CALL_TIMEOUT;
 use crate::origin::Origin;
@@ -106,6 +107,19 @@ impl Client {
     /// # Errors
     /// The peer's refusal, or why there is no answer.
     pub async fn call(&self, request: Request) -> Result<Response, ClientError> {
+        let method = request.method();
+        let answer = self.call_once(request).await?;
+        match answer {
+            Response::Task(task)
+                if method == Method::GetTask && self.endpoint().dialect == Dialect::Fleet =>
+            {
+                Ok(Response::Task(fleet_text::complete(self, task).await))
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    pub(crate) async fn call_once(&self, request: Request) -> Result<Response, ClientError> {
         let method = request.method();
         let send = self.on_live_endpoint(request, None, |http, endpoint, call| async move {
             match call {
@@ -282,7 +296,11 @@ impl Client {
             credentials.attach(Some(&self.card), &mut base, &mut headers)?;
             return Ok(Prepared::OpenFang(base, Box::new(request.clone()), headers));
         }
-        if endpoint.binding == Binding::Rest {
+        // Streams and webhooks of the fleet's dialect exist beside its JSON-RPC.
+        let method = request.method();
+        let beside = endpoint.dialect == Dialect::Fleet
+            && (method == Method::SubscribeToTask || Dialect::Fleet.method_name(method).is_none());
+        if endpoint.binding == Binding::Rest || beside {
             let mut call = rest::Call::new(endpoint, request, headers)?;
             credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
             return Ok(Prepared::Rest(call));

@@ -98,7 +98,7 @@ impl Follow<'_> {
     }
 
     /// Asks once for a task whose stream began in the middle: what it missed is in the task.
-    async fn fill_gap(&self, view: &mut TaskView) {
+    async fn fill_gap(&mut self, view: &mut TaskView) {
         let Some(id) = view.task().map(|task| task.id.clone()) else {
             return;
         };
@@ -108,8 +108,15 @@ impl Follow<'_> {
         match self.ask(id).await {
             Ok(Response::Task(task)) => {
                 let whole = TaskView::of(task);
-                if whole.is_settled() {
-                    *view = whole;
+                if !whole.is_settled() {
+                    return;
+                }
+                let results = |view: &TaskView| view.task().map_or(0, |it| it.artifacts().len());
+                let is_news = results(view) == 0 && results(&whole) > 0;
+                *view = whole;
+                // Its events told nothing of this.
+                if let Some(task) = view.task().filter(|_| is_news) {
+                    (self.observe)(Progress::Snapshot(task), view);
                 }
             }
             Ok(_) => {}
@@ -188,7 +195,7 @@ impl Follow<'_> {
         let mut events = 0;
         while let Some(event) = stream.next().await {
             let event = event?;
-            if events == 0 && stream.is_attached() {
+            if events == 0 && stream.may_miss_something() {
                 view.note_gap();
             }
             view.apply(&event.event);

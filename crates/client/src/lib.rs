@@ -12,6 +12,7 @@ mod credentials;
 mod dial;
 pub mod discover;
 mod error;
+mod fleet_text;
 mod follow;
 pub mod http_client;
 mod http_service;

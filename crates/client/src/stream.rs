@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use nuncio_wire::bindings::{jsonrpc, rest, sse};
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::operation::SendMessageResponse;
-use nuncio_wire::{ErrorKind, Response, StreamResponse};
+use nuncio_wire::{ErrorKind, Part, Response, StreamResponse};
 use url::Url;
 
 use crate::bindings::exchange::invalid;
@@ -40,6 +40,8 @@ pub struct EventStream {
     /// Opened on a task that was there already.
     attached: bool,
     begun: bool,
+    /// Text of the artifacts so far, in a stream of a Hermes fleet.
+    heard: String,
     over: bool,
 }
 
@@ -81,6 +83,7 @@ impl EventStream {
             task_known: false,
             attached: false,
             begun: false,
+            heard: String::new(),
             over: false,
         }
     }
@@ -96,6 +99,7 @@ impl EventStream {
             task_known: false,
             attached: false,
             begun: false,
+            heard: String::new(),
             over: false,
         }
     }
@@ -117,10 +121,10 @@ impl EventStream {
         }
     }
 
-    /// Whether events came before this stream: it then should begin with the task, which servers
-    /// of 0.3 leave out.
-    pub(crate) fn is_attached(&self) -> bool {
-        self.attached
+    /// Whether it may not tell all there is: events came before it, and it need not begin with the
+    /// task, as servers of 0.3 leave it out; or it has no texts, as those of a Hermes fleet.
+    pub(crate) fn may_miss_something(&self) -> bool {
+        self.attached || self.dialect == Dialect::Fleet
     }
 
     /// Whether it gave nothing of a task that was there before it: an error then only says that
@@ -156,6 +160,7 @@ impl EventStream {
             task_known: true,
             attached: false,
             begun: false,
+            heard: String::new(),
             over: false,
         })
     }
@@ -171,7 +176,10 @@ impl EventStream {
         if self.over {
             return None;
         }
-        let next = self.read_next().await;
+        let mut next = self.read_next().await;
+        if let Some(Ok(event)) = next.as_mut().filter(|_| self.dialect == Dialect::Fleet) {
+            self.hear(&mut event.event);
+        }
         match &next {
             Some(Ok(event)) => {
                 self.over = event.last;
@@ -181,6 +189,21 @@ impl EventStream {
             Some(Err(_)) | None => self.over = true,
         }
         next
+    }
+
+    /// The last event of a fleet's stream repeats what its artifacts said; once is enough.
+    fn hear(&mut self, event: &mut StreamResponse) {
+        let text = |parts: &[Part]| -> String { parts.iter().filter_map(Part::as_text).collect() };
+        match event {
+            StreamResponse::ArtifactUpdate(update) => {
+                self.heard.push_str(&text(&update.artifact.parts));
+            }
+            StreamResponse::StatusUpdate(update) if !self.heard.is_empty() => {
+                let message = update.status.message.take();
+                update.status.message = message.filter(|it| text(&it.parts) != self.heard);
+            }
+            _ => {}
+        }
     }
 
     async fn read_next(&mut self) -> Option<Result<StreamEvent, ClientError>> {

@@ -146,6 +146,7 @@ impl<'a> Target<'a> {
                 Some(PeerProtocol::V1_0) => VersionWish::Current,
                 Some(PeerProtocol::V0_3) => VersionWish::Exactly(nuncio_wire::Version::V0_3),
                 Some(PeerProtocol::Legacy) => VersionWish::Legacy,
+                Some(PeerProtocol::Fleet) => VersionWish::Fleet,
                 None => VersionWish::Any,
             };
         }

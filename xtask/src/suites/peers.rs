@@ -18,9 +18,10 @@ use crate::process;
 const PINS: &str = "crates/nuncio/tests/peers";
 
 /// Name of the folder below `target/peers/`, and the requirement file it is made from.
-const PYTHONS: [(&str, &str); 2] = [
+const PYTHONS: [(&str, &str); 3] = [
     ("py1", "requirements-1.txt"),
     ("py03", "requirements-0.3.txt"),
+    ("fleet", "requirements-fleet.txt"),
 ];
 
 /// The oldest Python and Node that the official SDKs run on.

@@ -132,7 +132,7 @@ async fn errors_keep_the_codes_and_reasons_they_came_with() {
             "IDEMPOTENCY_CONFLICT",
             ErrorKind::IdempotencyConflict,
         ),
-        (-38004, "SOMETHING_OF_ITS_OWN", ErrorKind::Internal),
+        (-39004, "SOMETHING_OF_ITS_OWN", ErrorKind::Internal),
     ] {
         let agent = MockAgent::with_card(
             |base| card(base, false),

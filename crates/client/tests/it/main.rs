@@ -5,6 +5,7 @@
 mod agents;
 mod calls;
 mod dialects;
+mod fleet;
 mod guard;
 mod mock_agent;
 mod rest;

@@ -27,8 +27,8 @@ pub struct PeerConfig {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = serde_json::json!(["research"]))]
     pub capabilities: Vec<String>,
-    /// The protocol to speak: `1.0`, `0.3`, or `2025-04` as OpenFang speaks it. Without it the
-    /// card decides.
+    /// The protocol to speak: `1.0`, `0.3`, `2025-04` as OpenFang speaks it, or `hermes-fleet` as the
+    /// agents of a Hermes fleet do. Without it the card decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("0.3"))]
     pub a2a_version: Option<PeerProtocol>,
@@ -78,6 +78,9 @@ pub enum PeerProtocol {
     /// The dialect of April 2025.
     #[serde(rename = "2025-04")]
     Legacy,
+    /// The dialect of the Hermes fleet plugin.
+    #[serde(rename = "hermes-fleet")]
+    Fleet,
 }
 
 impl PeerProtocol {
@@ -87,6 +90,7 @@ impl PeerProtocol {
             PeerProtocol::V1_0 => "1.0",
             PeerProtocol::V0_3 => "0.3",
             PeerProtocol::Legacy => "2025-04",
+            PeerProtocol::Fleet => "hermes-fleet",
         }
     }
 }

@@ -28,6 +28,7 @@ const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The word for the dialect that names no version.
 const LEGACY_VERSION: &str = nuncio_wire::dialects::openfang::PROTOCOL_VERSION;
+const FLEET_VERSION: &str = nuncio_wire::dialects::hermes_fleet::PROTOCOL_VERSION;
 
 /// One setting as `config show` lists it.
 pub(crate) struct KnownSetting {
@@ -290,8 +291,10 @@ fn version_wish(text: &str) -> Result<VersionWish, CliError> {
     match text.trim() {
         "any" | "auto" => Ok(VersionWish::Any),
         LEGACY_VERSION => Ok(VersionWish::Legacy),
+        FLEET_VERSION => Ok(VersionWish::Fleet),
         version => version.parse().map(VersionWish::Exactly).map_err(|error| {
-            CliError::usage(format!("--a2a-version: {error}, nor 'any', nor '2025-04'"))
+            let text = format!("--a2a-version: {error}, nor 'any', '2025-04' or 'hermes-fleet'");
+            CliError::usage(text)
         }),
     }
 }

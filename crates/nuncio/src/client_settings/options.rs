@@ -23,7 +23,7 @@ pub(crate) struct AgentOptions {
     /// [default: the card's order] [env: A2ACLI_TRANSPORT]
     #[arg(long, value_name = "BINDING")]
     pub(crate) transport: Vec<Binding>,
-    /// Protocol version to announce: 1.0, 0.3, 2025-04; `any` takes what the card offers
+    /// Protocol version to announce: 1.0, 0.3, 2025-04, hermes-fleet; `any` takes what the card offers
     /// [default: the highest 1.x of both sides] [env: A2ACLI_A2A_VERSION]
     #[arg(long, value_name = "VERSION")]
     pub(crate) a2a_version: Option<String>,

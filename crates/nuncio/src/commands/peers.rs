@@ -97,6 +97,9 @@ pub(crate) enum Protocol {
     /// The dialect of April 2025, as OpenFang speaks it.
     #[value(name = "2025-04")]
     Legacy,
+    /// The dialect of the Hermes fleet plugin.
+    #[value(name = "hermes-fleet")]
+    Fleet,
 }
 
 /// Runs the command.
@@ -141,6 +144,7 @@ fn add(args: AddArgs) -> Result<(), CliError> {
             Protocol::V1_0 => PeerProtocol::V1_0,
             Protocol::V0_3 => PeerProtocol::V0_3,
             Protocol::Legacy => PeerProtocol::Legacy,
+            Protocol::Fleet => PeerProtocol::Fleet,
         }),
         description: args.description,
     };

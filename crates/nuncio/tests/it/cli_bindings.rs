@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::program::{Place, Served};
+use crate::program::Place;
 
 /// What `--transport` and `--a2a-version` may say of the gateway's interfaces.
 const WAYS: [&[&str]; 5] = [
@@ -14,19 +14,27 @@ const WAYS: [&[&str]; 5] = [
     &["--transport", "grpc", "--transport", "rest"],
 ];
 
+/// The dialect of a Hermes fleet has an address of its own.
+const FLEET: (&str, &[&str]) = ("/fleet/a2a/worker", &["--a2a-version", "hermes-fleet"]);
+
+/// Every way with the path that it is for.
+fn ways() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    WAYS.into_iter().map(|way| ("", way)).chain([FLEET])
+}
+
 /// Repeats its text; waits for its caller when asked to.
 const AGENT: &str = "text=$(cat); case $text in ask*) echo '[INPUT_REQUIRED] which?';; *) echo \"$text\"; sleep 0.1; echo again;; esac";
 
 struct At<'a> {
     place: &'a Place,
-    served: &'a Served,
+    url: String,
     way: &'a [&'a str],
 }
 
 impl At<'_> {
     fn json(&self, command: &[&str]) -> Value {
         let mut all = command.to_vec();
-        all.extend(["-a", &self.served.url, "-o", "json"]);
+        all.extend(["-a", &self.url, "-o", "json"]);
         all.extend(self.way);
         let ended = self.place.run(&all);
         assert_eq!(
@@ -45,10 +53,10 @@ fn every_command_works_over_every_binding() {
     let place = Place::new();
     place.script("agent.sh", AGENT);
     let served = place.serve(&["--agent", "worker=./agent.sh", "--store", "memory:"]);
-    for way in WAYS {
+    for (path, way) in ways() {
         let at = At {
             place: &place,
-            served: &served,
+            url: format!("{}{path}", served.url),
             way,
         };
         let sent = at.json(&["send", "hello"])["task"].clone();
@@ -90,15 +98,21 @@ fn events_are_streamed_over_every_binding() {
     let place = Place::new();
     place.script("agent.sh", AGENT);
     let served = place.serve(&["--agent", "worker=./agent.sh", "--store", "memory:"]);
-    for way in WAYS {
-        let mut all = vec!["send", "one", "-a", &served.url, "--stream", "-o", "json"];
+    for (path, way) in ways() {
+        let url = format!("{}{path}", served.url);
+        let mut all = vec!["send", "one", "-a", &url, "--stream", "-o", "json"];
         all.extend(way);
         let events = place.run(&all).expect_success();
         let events: Vec<Value> = events
             .lines()
             .map(|line| serde_json::from_str(line).expect("a line of JSON"))
             .collect();
-        assert!(events[0]["task"].is_object(), "{way:?} {events:?}");
+        let begins = if path.is_empty() {
+            "task"
+        } else {
+            "statusUpdate"
+        };
+        assert!(events[0][begins].is_object(), "{way:?} {events:?}");
         let texts: String = events
             .iter()
             .filter_map(|event| event["artifactUpdate"]["artifact"]["parts"][0]["text"].as_str())

@@ -10,6 +10,7 @@ mod card_signatures;
 mod clients;
 mod conversation;
 mod dealings;
+mod fleet;
 mod hops;
 mod instruction;
 mod outcomes;

@@ -13,6 +13,8 @@ pub(super) enum Script {
     Python1(&'static str),
     /// The Python SDK 0.3.
     Python03(&'static str),
+    /// Python with the Hermes fleet plugin.
+    Fleet(&'static str),
     /// Python without an SDK.
     Plain(&'static str),
     /// The JavaScript SDKs, which lie side by side.
@@ -32,6 +34,10 @@ impl Script {
             ),
             Script::Python03(name) => (
                 sdks.join("py03/bin/python"),
+                scripts.join("python").join(name),
+            ),
+            Script::Fleet(name) => (
+                sdks.join("fleet/bin/python"),
                 scripts.join("python").join(name),
             ),
             Script::Plain(name) => (PathBuf::from("python3"), scripts.join("python").join(name)),

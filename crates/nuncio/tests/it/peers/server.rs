@@ -14,7 +14,17 @@ pub(super) struct Server {
 impl Server {
     /// Starts the script and waits until it prints its port.
     pub(super) fn start(script: Script, arguments: &[&str]) -> Server {
+        Server::start_in(script, arguments, &[])
+    }
+
+    /// The same with these variables.
+    pub(super) fn start_in(
+        script: Script,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Server {
         let mut command = script.command();
+        command.envs(variables.iter().copied());
         let mut child = command
             .args(arguments)
             .stdout(Stdio::piped())

@@ -160,7 +160,7 @@ impl<'a> Resource<'a> {
     }
 
     /// Appends the path to the base of the binding; it begins with a slash.
-    pub(super) fn write(&self, out: &mut String) {
+    pub(crate) fn write(&self, out: &mut String) {
         match self {
             Self::Send => out.push_str("/message:send"),
             Self::Stream => out.push_str("/message:stream"),

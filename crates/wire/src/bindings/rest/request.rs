@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::form::Form;
 use super::path::{Resource, Verb, encode};
 use super::query;
-use crate::dialects::{Dialect, v0_3};
+use crate::dialects::{Dialect, hermes_fleet, v0_3};
 use crate::error::{A2aError, ErrorKind, FieldViolation};
 use crate::json::is_deeper_than;
 use crate::limits::MAX_JSON_DEPTH;
@@ -201,8 +201,10 @@ pub struct Outgoing {
 /// Writes a request in `dialect`; `None` if it has no such operation on this binding.
 #[must_use]
 pub fn write_request(dialect: Dialect, request: &Request) -> Option<Outgoing> {
-    if matches!(dialect, Dialect::Legacy | Dialect::Fleet) {
-        return None;
+    match dialect {
+        Dialect::Legacy => return None,
+        Dialect::Fleet => return hermes_fleet::write_rest_request(request),
+        Dialect::V1 | Dialect::V1Slash | Dialect::V0_3 => {}
     }
     let old = dialect == Dialect::V0_3;
     let resource = match request {

@@ -4,10 +4,13 @@
 //! completed, and end each stream twice.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::borrow::Cow;
 
 use super::error::kind_of_code;
+use super::push::write_new_push_config;
 use super::write::FleetMessage;
 use crate::artifact::Artifact;
+use crate::bindings::rest::{Outgoing, Resource, Verb};
 use crate::dialects::lenient::{self, AnyTask, read_task};
 use crate::dialects::{read_card, v1};
 use crate::error::{A2aError, ErrorKind};
@@ -71,6 +74,46 @@ pub(in crate::dialects) fn write_params(request: &Request, out: &mut Vec<u8>) {
         }
         _ => out.extend_from_slice(b"{}"),
     }
+}
+
+/// Writes what exists over REST only: streams, webhooks, the extended card.
+pub(crate) fn write_rest_request(request: &Request) -> Option<Outgoing> {
+    let of = |id: &str| Cow::Owned(id.to_owned());
+    let (verb, resource) = match request {
+        Request::SendStreamingMessage(_) => (Verb::Post, Resource::Stream),
+        Request::SubscribeToTask(r) => (Verb::Get, Resource::Subscribe(of(&r.id))),
+        Request::CreateTaskPushNotificationConfig(r) => {
+            let task = r.task_id.as_deref().unwrap_or_default();
+            (Verb::Post, Resource::PushConfigs(of(task)))
+        }
+        Request::ListTaskPushNotificationConfigs(r) => {
+            (Verb::Get, Resource::PushConfigs(of(&r.task_id)))
+        }
+        Request::GetTaskPushNotificationConfig(r) => {
+            (Verb::Get, Resource::PushConfig(of(&r.task_id), of(&r.id)))
+        }
+        Request::DeleteTaskPushNotificationConfig(r) => (
+            Verb::Delete,
+            Resource::PushConfig(of(&r.task_id), of(&r.id)),
+        ),
+        Request::GetExtendedAgentCard(_) => (Verb::Get, Resource::ExtendedCard),
+        _ => return None,
+    };
+    let mut path = String::new();
+    resource.write(&mut path);
+    let mut body = Vec::new();
+    match request {
+        Request::CreateTaskPushNotificationConfig(config) => {
+            write_new_push_config(config, &mut body)
+        }
+        request => write_params(request, &mut body),
+    }
+    Some(Outgoing {
+        verb,
+        path,
+        query: None,
+        body: (verb == Verb::Post).then_some(body),
+    })
 }
 
 fn write_id(name: &str, id: &str, out: &mut Vec<u8>) {

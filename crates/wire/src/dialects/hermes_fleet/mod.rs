@@ -23,6 +23,7 @@ pub use read::{FleetSend, is_spoken, list_request, method, read_send};
 pub use write::write_task;
 
 pub(super) use card::describes;
+pub(crate) use client::write_rest_request;
 pub(super) use client::{method_name, read_event, read_response, write_params};
 pub(super) use event::write_event;
 pub(super) use read::read_request;

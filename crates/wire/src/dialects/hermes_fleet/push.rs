@@ -83,6 +83,28 @@ pub fn read_push_config(
     read_params::<FleetPushConfig>(body)?.convert(task_id)
 }
 
+/// Appends the body of a creation, secrets included.
+pub(super) fn write_new_push_config(config: &TaskPushNotificationConfig, out: &mut Vec<u8>) {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct New<'a> {
+        url: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hmac_key: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        authentication: Option<&'a AuthenticationInfo>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metadata: Option<&'a Metadata>,
+    }
+    let new = New {
+        url: &config.url,
+        hmac_key: config.token.as_deref(),
+        authentication: config.authentication.as_ref(),
+        metadata: config.metadata.as_ref(),
+    };
+    v1::write(&new, out);
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown<'a> {
