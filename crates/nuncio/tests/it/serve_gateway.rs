@@ -123,12 +123,12 @@ fn flags_count_before_variables_before_the_file() {
 #[test]
 fn a_variable_without_a_key_warns_at_start() {
     let mut place = Place::new();
-    place.set("A2A_HMAC_KEY", "hunter2");
+    place.set("A2A_WEBHOOK_SECRET", "hunter2");
     let served = place.serve(&["--store", "memory:"]);
     served.signal(Signal::SIGINT);
     assert_eq!(served.wait().0.code(), Some(0));
     let log = place.log();
-    assert!(log.contains("A2A_HMAC_KEY is set and ignored"), "{log}");
+    assert!(log.contains("A2A_WEBHOOK_SECRET is set and ignored"), "{log}");
     assert!(!log.contains("hunter2"), "{log}");
 }
 
