@@ -128,7 +128,10 @@ fn a_variable_without_a_key_warns_at_start() {
     served.signal(Signal::SIGINT);
     assert_eq!(served.wait().0.code(), Some(0));
     let log = place.log();
-    assert!(log.contains("A2A_WEBHOOK_SECRET is set and ignored"), "{log}");
+    assert!(
+        log.contains("A2A_WEBHOOK_SECRET is set and ignored"),
+        "{log}"
+    );
     assert!(!log.contains("hunter2"), "{log}");
 }
 
