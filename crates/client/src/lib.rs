@@ -26,6 +26,7 @@ mod stream;
 mod task_view;
 pub mod tls;
 pub mod webhook;
+mod webhook_receiver;
 
 pub use address_guard::AddressPolicy;
 pub use allowed_address::{AllowedAddress, AllowedAddressError};
@@ -44,3 +45,4 @@ pub use stream::{EventStream, StreamEvent};
 pub use task_view::TaskView;
 pub use tls::TlsSettings;
 pub use webhook::{WebhookAnswer, Webhooks};
+pub use webhook_receiver::WebhookReceiver;

@@ -13,6 +13,7 @@ pub(crate) mod serve;
 mod session;
 pub(crate) mod task;
 mod wait;
+mod webhook;
 
 use crate::args::{Command, ConfigCommand};
 use crate::exit_code::ExitCode;

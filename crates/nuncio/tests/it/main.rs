@@ -11,6 +11,7 @@ mod cli_send;
 mod cli_settings;
 mod cli_stream;
 mod cli_task;
+mod cli_webhook;
 mod command_agents;
 mod command_examples;
 mod config_errors;

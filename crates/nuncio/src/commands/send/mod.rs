@@ -3,10 +3,14 @@
 //! Keeps nothing between runs; ids come from flags and from the server, never from here.
 
 mod parts;
-mod push;
+pub(crate) mod push;
+
+use std::sync::Arc;
 
 use clap::Args;
-use nuncio_client::{Client, ClientError, EventStream, Follow, TaskView, new_message_id};
+use nuncio_client::{
+    Client, ClientError, EventStream, Follow, TaskView, WebhookReceiver, new_message_id,
+};
 use nuncio_wire::operation::SendMessageRequest;
 use nuncio_wire::{ErrorKind, Message, Metadata, Request, Response, Role, StreamResponse};
 
@@ -17,6 +21,7 @@ use crate::client_settings::{
 };
 use crate::commands::session::Session;
 use crate::commands::wait::{Final, Watcher, about, cut_short, show, within};
+use crate::commands::webhook::{Registered, WebhookFlags, follow};
 use crate::exit_code::ExitCode;
 use crate::output::{self, CliError};
 
@@ -46,6 +51,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     push: push::PushFlags,
     #[command(flatten)]
+    webhook: WebhookFlags,
+    #[command(flatten)]
     agent: AgentOptions,
     #[command(flatten)]
     wait: WaitOptions,
@@ -58,6 +65,8 @@ struct Plan {
     agent: AgentSettings,
     wait: WaitSettings,
     request: SendMessageRequest,
+    /// Where the events come to, if not by a stream.
+    receiver: Option<WebhookReceiver>,
 }
 
 /// Runs the command.
@@ -66,14 +75,14 @@ pub(crate) async fn run(args: SendArgs) -> ExitCode {
         Ok(session) => session,
         Err(code) => return code,
     };
-    let result = match plan(&args, &session) {
+    let result = match plan(&args, &session).await {
         Ok(plan) => send(&session, plan).await,
         Err(error) => Err(error),
     };
     session.end(result)
 }
 
-fn plan(args: &SendArgs, session: &Session) -> Result<Plan, CliError> {
+async fn plan(args: &SendArgs, session: &Session) -> Result<Plan, CliError> {
     let layers = &session.layers;
     let agent = agent_settings(&args.agent, layers)?;
     let wait = wait_settings(&args.wait, layers)?;
@@ -88,10 +97,27 @@ fn plan(args: &SendArgs, session: &Session) -> Result<Plan, CliError> {
     let leave = switch(args.return_immediately, "async", layers)? && !args.wait.wait;
     request.configuration.return_immediately =
         !session.stream && (leave || wait.wait == Some(false));
+    let receiver = args.webhook.listen().await?;
+    if let Some(receiver) = &receiver {
+        if leave
+            || request
+                .configuration
+                .task_push_notification_config
+                .is_some()
+        {
+            let text = "--webhook waits for what comes to a listener of its own";
+            let error = CliError::usage(text);
+            return Err(error.with_hint("leave --async and --push-url out, or --webhook"));
+        }
+        let config = receiver.config().clone();
+        request.configuration.task_push_notification_config = Some(config);
+        request.configuration.return_immediately = true;
+    }
     Ok(Plan {
         agent,
         wait,
         request,
+        receiver,
     })
 }
 
@@ -100,14 +126,31 @@ pub(crate) fn read_metadata(text: &str) -> Result<Metadata, CliError> {
         .map_err(|error| CliError::usage(format!("--metadata must be a JSON object: {error}")))
 }
 
-async fn send(session: &Session, plan: Plan) -> Result<(), CliError> {
+async fn send(session: &Session, mut plan: Plan) -> Result<(), CliError> {
     let mut view = TaskView::default();
     let mut watcher = Watcher::new(session);
-    let ended = within(
-        plan.wait.timeout,
-        exchange(session, &plan, &mut view, &mut watcher),
-    )
-    .await;
+    let timeout = plan.wait.timeout;
+    let mut registered = None;
+    let ended = match plan.receiver.take() {
+        None => within(timeout, exchange(session, &plan, &mut view, &mut watcher)).await,
+        Some(mut receiver) => {
+            let client = connect(&plan.agent).await?;
+            let client = Arc::new(client);
+            let work = async {
+                push::require(&client)?;
+                ask(&client, &plan, &mut view, &mut watcher).await?;
+                registered = view
+                    .task()
+                    .and_then(|task| Registered::new(&client, &task.id, receiver.config()));
+                let pace = plan.wait.pace;
+                follow(&client, &mut receiver, pace, &mut view, &mut watcher).await
+            };
+            within(timeout, work).await
+        }
+    };
+    if let Some(registered) = registered {
+        registered.delete().await;
+    }
     watcher.close(&view);
     let sent = cut_short(ended, &view, &plan.agent)?;
     sent.map_err(|error| about(explain(error, &plan), &view, &plan.agent))?;
@@ -134,17 +177,7 @@ async fn exchange(
         open_stream(session, &client, plan).await?
     };
     if stream.is_none() {
-        let answer = client
-            .call(Request::SendMessage(plan.request.clone()))
-            .await;
-        let Response::SendMessage(answer) = answer.map_err(|error| with_card(error, &client))?
-        else {
-            return Err(CliError::internal("the answer is of another call"));
-        };
-        *view = TaskView::of_answer(answer);
-        if let Some(event) = as_event(view) {
-            watcher.event(&event, view);
-        }
+        ask(&client, plan, view, watcher).await?;
         if leave {
             return Ok(());
         }
@@ -159,6 +192,26 @@ async fn exchange(
         .run(view, stream)
         .await
         .map_err(|error| with_card(error, &client))
+}
+
+/// Sends the message without a stream.
+async fn ask(
+    client: &Client,
+    plan: &Plan,
+    view: &mut TaskView,
+    watcher: &mut Watcher,
+) -> Result<(), CliError> {
+    let answer = client
+        .call(Request::SendMessage(plan.request.clone()))
+        .await;
+    let Response::SendMessage(answer) = answer.map_err(|error| with_card(error, client))? else {
+        return Err(CliError::internal("the answer is of another call"));
+    };
+    *view = TaskView::of_answer(answer);
+    if let Some(event) = as_event(view) {
+        watcher.event(&event, view);
+    }
+    Ok(())
 }
 
 /// The stream of the send, if the agent has streams. What it refuses for want of them runs nothing,

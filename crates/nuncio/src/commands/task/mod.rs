@@ -1,8 +1,9 @@
-//! `task`: look at tasks of an agent, wait for them, list them, cancel them.
+//! `task`: look at tasks of an agent, wait for them, list them, cancel them, name webhooks for them.
 
 mod cancel;
 mod get;
 mod list;
+mod push_config;
 mod subscribe;
 
 use clap::Subcommand;
@@ -20,6 +21,9 @@ pub(crate) enum TaskCommand {
     Cancel(Box<cancel::CancelArgs>),
     /// Attach to a running task until it is done or needs something.
     Subscribe(Box<subscribe::SubscribeArgs>),
+    /// The webhooks of a task: where the agent posts its events.
+    #[command(subcommand, arg_required_else_help = true)]
+    PushConfig(Box<push_config::PushConfigCommand>),
 }
 
 /// Runs the command.
@@ -29,5 +33,6 @@ pub(crate) async fn run(command: TaskCommand) -> ExitCode {
         TaskCommand::List(args) => list::run(*args).await,
         TaskCommand::Cancel(args) => cancel::run(*args).await,
         TaskCommand::Subscribe(args) => subscribe::run(*args).await,
+        TaskCommand::PushConfig(command) => push_config::run(*command).await,
     }
 }
