@@ -16,7 +16,7 @@ use std::sync::Arc;
 use url::Url;
 
 use crate::agents::{Agents, ServedAgent};
-use crate::config::{AgentConfig, Config, ExtensionConfig, SkillConfig};
+use crate::config::{Config, ExtensionConfig, SkillConfig};
 
 /// Where the gateway is reached, without a slash at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -221,7 +221,7 @@ fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) 
         },
         default_input_modes: settings.input_modes.clone(),
         default_output_modes: settings.output_modes.clone(),
-        skills: skills(settings, &name, &description),
+        skills: skills(agent, &name, &description),
         icon_url: settings
             .icon_url
             .as_ref()
@@ -304,9 +304,16 @@ fn extension(configured: &ExtensionConfig) -> AgentExtension {
     }
 }
 
-/// The configured skills; without any, one that is the agent itself.
-fn skills(settings: &AgentConfig, name: &str, description: &str) -> Vec<AgentSkill> {
-    if settings.skills.is_empty() {
+/// The configured skills, then those that the agent tells of itself; without any, one that is the
+/// agent itself.
+fn skills(agent: &ServedAgent, name: &str, description: &str) -> Vec<AgentSkill> {
+    let mut skills: Vec<AgentSkill> = agent.config.skills.iter().map(skill).collect();
+    for own in agent.known_skills().skills.iter() {
+        if skills.iter().all(|skill| skill.id != own.id) {
+            skills.push(own.clone());
+        }
+    }
+    if skills.is_empty() {
         return vec![AgentSkill {
             id: "general".to_owned(),
             name: name.to_owned(),
@@ -315,7 +322,7 @@ fn skills(settings: &AgentConfig, name: &str, description: &str) -> Vec<AgentSki
             ..AgentSkill::default()
         }];
     }
-    settings.skills.iter().map(skill).collect()
+    skills
 }
 
 /// A configured skill as cards have it.

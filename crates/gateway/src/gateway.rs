@@ -18,7 +18,8 @@ use crate::config::{Config, SecretRef};
 use crate::operations::Operations;
 use crate::push::Push;
 use crate::security::HostCheck;
-use crate::serve::control::{ControlDesk, ControlSocket};
+use crate::serve::admin::ControlDesk;
+use crate::serve::control::ControlSocket;
 use crate::serve::listen::{ConnectionBounds, Entrance, accept_loop, bind};
 use crate::serve::service::Service;
 use crate::serve::tls::Tls;
@@ -169,7 +170,11 @@ impl Gateway {
 /// How long answers may take to leave after the last turn ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-async fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<dyn Store>, StoreError> {
+/// Opens the store that a gateway with this configuration uses, which no gateway may have open.
+///
+/// # Errors
+/// [`StoreError::Open`] with the reason and what to do.
+pub async fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<dyn Store>, StoreError> {
     let settings = &config.store;
     // 0 means without end, to the operator.
     let max_finished_tasks = match settings.max_finished_tasks {

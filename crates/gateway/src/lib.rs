@@ -19,5 +19,5 @@ mod serve;
 pub mod sessions;
 mod tasks;
 
-pub use gateway::{Gateway, StartError};
+pub use gateway::{Gateway, StartError, open_store};
 pub use serve::control::SOCKET_NAME;

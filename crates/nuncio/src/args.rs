@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    agents, card, config, config_show, demo, discover, generate, peers, send, serve, task,
+    agents, card, config, config_show, demo, discover, generate, history, peers, send, serve, task,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{self, CliError, Format, Output};
@@ -45,6 +45,7 @@ pub(crate) enum Command {
     Peers(Noun<peers::PeersCommand>),
     /// The agents that are served here.
     Agents(Noun<agents::AgentsCommand>),
+    History(Box<history::HistoryArgs>),
     /// Configuration of the gateway and settings of the client commands.
     Config(Noun<ConfigCommand>),
     /// Print a reference that comes from the code.

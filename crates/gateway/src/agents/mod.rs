@@ -19,13 +19,16 @@ pub mod conformance;
 pub mod echo;
 mod fault;
 mod file_name;
+mod gate;
 pub mod openai;
+mod own_skills;
 mod part_text;
 pub mod process;
 mod prompt;
 mod reply;
 mod served;
 
+pub use gate::{AgentGate, Gate};
 pub(crate) use part_text::parts_text;
 pub use reply::INPUT_REQUIRED_MARKER;
 pub use served::{Agents, ServedAgent, TurnLimits};

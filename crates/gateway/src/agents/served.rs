@@ -12,7 +12,9 @@ use super::Agent;
 use super::command::Command;
 use super::conformance::{Conformance, INPUT_MODES, ProfileSwitches};
 use super::echo::Echo;
+use super::gate::{AgentGate, Gate};
 use super::openai::OpenAi;
+use super::own_skills::{Known, OwnSkills};
 use crate::config::{AgentConfig, BackendConfig, Config, DEFAULT_TURN_TIMEOUT};
 use crate::ids;
 use crate::security::{Caller, Standing};
@@ -25,6 +27,10 @@ pub struct ServedAgent {
     pub backend: Box<dyn Agent>,
     /// What its configuration says.
     pub config: AgentConfig,
+    /// What its operator lets it take.
+    pub gate: AgentGate,
+    /// What it says itself that it can do.
+    own_skills: OwnSkills,
     /// What a conformance kit wants of the gateway; `None` for every agent of any other backend.
     pub conformance: Option<ProfileSwitches>,
     /// Bounds of its turns.
@@ -45,6 +51,10 @@ pub struct TurnLimits {
     /// Most turns that wait; more are refused.
     pub max_queued_turns: usize,
 }
+
+/// A caller refused because the agent is paused is asked to wait this long, in seconds: an operator
+/// who paused it is at work on something.
+const CLOSED_RETRY_SECONDS: u32 = 60;
 
 impl std::fmt::Debug for ServedAgent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -85,8 +95,39 @@ impl ServedAgent {
             waiting: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             config,
+            gate: AgentGate::of(name, data_dir),
+            own_skills: OwnSkills::default(),
             conformance,
         })
+    }
+
+    /// Refuses a message that its operator does not let it take; `goes_on` says that the message is
+    /// for a task that waits for it.
+    pub fn admit_message(&self, goes_on: bool) -> Result<(), A2aError> {
+        let state = match self.gate.now() {
+            Gate::Open => return Ok(()),
+            Gate::Draining if goes_on => return Ok(()),
+            Gate::Draining => "is being drained",
+            Gate::Paused => "is paused",
+        };
+        let text = format!(
+            "Agent '{}' {state} by its operator and takes no messages now; try again later.",
+            self.name
+        );
+        let mut refused = A2aError::new(ErrorKind::Unavailable, text);
+        refused.retry_after = Some(CLOSED_RETRY_SECONDS);
+        Err(refused)
+    }
+
+    /// Asks the agent what it can do, unless that is known: before its card is made.
+    pub async fn learn_skills(&self) {
+        self.own_skills.learn(&self.name, &*self.backend).await;
+    }
+
+    /// What the agent said of its skills when it was last asked.
+    #[must_use]
+    pub fn known_skills(&self) -> Known {
+        self.own_skills.known()
     }
 
     /// Which edition's HTTP and gRPC statuses errors about this agent carry.

@@ -53,6 +53,8 @@ struct CardKey {
     agent: Arc<str>,
     form: Form,
     base: BaseUrl,
+    /// Of the agent's own skills.
+    revision: u64,
 }
 
 #[derive(Clone)]
@@ -136,6 +138,15 @@ impl Cards {
         readable_by_pages(response)
     }
 
+    /// When the agent's card last changed.
+    fn changed(&self, agent: &ServedAgent) -> HeaderValue {
+        let Some(changed) = agent.known_skills().changed else {
+            return self.since.clone();
+        };
+        let changed = httpdate::fmt_http_date(changed);
+        HeaderValue::from_str(&changed).expect("an HTTP date is a header value")
+    }
+
     fn agent(&self, name: Option<&str>) -> Option<Arc<ServedAgent>> {
         let agents = self.maker.agents();
         name.map_or_else(|| agents.default_agent(), |name| agents.get(name))
@@ -169,7 +180,7 @@ impl Cards {
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, cache_control());
         headers.insert(ETAG, kept.etag);
-        headers.insert(LAST_MODIFIED, self.since.clone());
+        headers.insert(LAST_MODIFIED, self.changed(&agent));
         readable_by_pages(response)
     }
 
@@ -178,6 +189,7 @@ impl Cards {
             agent: agent.name.clone(),
             form,
             base: base.clone(),
+            revision: agent.known_skills().revision,
         };
         if let Some(kept) = self.kept.lock().get(&key) {
             return kept.clone();

@@ -7,7 +7,7 @@ use super::{Asked, Operations, Reply};
 use crate::card::BaseUrl;
 
 impl Operations {
-    pub(super) fn get_extended_agent_card(&self, asked: &Asked) -> Result<Reply, A2aError> {
+    pub(super) async fn get_extended_agent_card(&self, asked: &Asked) -> Result<Reply, A2aError> {
         // `capabilities.extendedAgentCard` is true where one is configured and nowhere else, so
         // ExtendedAgentCardNotConfigured cannot come about.
         if asked.agent.config.extended.is_none() {
@@ -15,6 +15,7 @@ impl Operations {
             return Err(A2aError::new(ErrorKind::UnsupportedOperation, text));
         }
         asked.agent.admit_proven(&asked.caller)?;
+        asked.agent.learn_skills().await;
         let base = match (&asked.base, self.config.server.listen.first()) {
             (Some(base), _) => base.clone(),
             (None, Some(address)) => BaseUrl::of(&self.config, *address),

@@ -171,7 +171,7 @@ impl Operations {
             Request::DeleteTaskPushNotificationConfig(request) => {
                 self.delete_push_config(&asked, request).await
             }
-            Request::GetExtendedAgentCard(_) => self.get_extended_agent_card(&asked),
+            Request::GetExtendedAgentCard(_) => self.get_extended_agent_card(&asked).await,
         }
     }
 

@@ -63,6 +63,8 @@ impl Operations {
         asked: Asked,
         mut request: SendMessageRequest,
     ) -> Result<Submission, A2aError> {
+        let goes_on = request.message.task_id.is_some();
+        asked.agent.admit_message(goes_on)?;
         let push_config = request.configuration.task_push_notification_config.take();
         let push_config = self.inline_push_config(&asked, push_config)?;
         for part in &request.message.parts {

@@ -1,29 +1,22 @@
 //! The operator's door: HTTP over a Unix socket in the data directory, mode 0600.
 //!
 //! Who can open the socket is the operator: A2A is served here too, over all owners' tasks, and what
-//! stands under `/admin` is served nowhere else.
+//! stands under `/admin` (see [`super::admin`]) is served nowhere else.
 
-use http::{Method, Request, StatusCode};
+use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde::Serialize;
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::HttpResponse;
-use super::service::{Peer, Service};
-use crate::bindings::answer;
-use crate::card::BaseUrl;
-use crate::operations::Operations;
+use super::admin::ControlDesk;
 
 /// Name of the socket in the data directory.
 pub const SOCKET_NAME: &str = "nuncio.sock";
@@ -102,66 +95,5 @@ async fn serve_one(socket: UnixStream, desk: Arc<ControlDesk>, stopping: Cancell
             }
         }
         () = stopping.cancelled() => {}
-    }
-}
-
-/// Answers the operator.
-pub struct ControlDesk {
-    /// What is served.
-    pub operations: Arc<Operations>,
-    /// Serves A2A here as it does on the network.
-    pub service: Arc<Service>,
-    /// Where it is served: the first address.
-    pub at: SocketAddr,
-    /// The same as URL.
-    pub base: BaseUrl,
-}
-
-#[derive(Serialize)]
-struct AgentStatus<'a> {
-    name: &'a str,
-    backend: &'static str,
-    url: String,
-    running_turns: usize,
-    waiting_turns: usize,
-}
-
-impl ControlDesk {
-    async fn answer(&self, request: Request<Incoming>) -> HttpResponse {
-        match (request.method(), request.uri().path()) {
-            (&Method::GET, "/admin/agents") => self.agents(),
-            _ => {
-                let peer = Peer {
-                    from: self.at,
-                    at: self.at,
-                };
-                self.service.serve_operator(peer, request).await
-            }
-        }
-    }
-
-    fn agents(&self) -> HttpResponse {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            agents: Vec<AgentStatus<'a>>,
-            tasks_in_motion: usize,
-        }
-        let agents = self.operations.agents();
-        let default = agents.default_agent().map(|agent| agent.name.clone());
-        let statuses = agents.iter().map(|agent| AgentStatus {
-            name: &agent.name,
-            backend: agent.config.backend.kind(),
-            url: self
-                .base
-                .agent_url(&agent.name, default.as_ref() == Some(&agent.name)),
-            running_turns: agent.running.load(Ordering::Relaxed),
-            waiting_turns: agent.waiting.load(Ordering::Relaxed),
-        });
-        let answer = Answer {
-            agents: statuses.collect(),
-            tasks_in_motion: self.operations.engine().tasks_in_motion(),
-        };
-        let body = serde_json::to_vec(&answer).expect("plain fields have a JSON form");
-        answer::json(StatusCode::OK, body)
     }
 }

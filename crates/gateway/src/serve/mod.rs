@@ -4,6 +4,7 @@
 //! layers (head, host, route, identity, body) to its binding, `control` does so for the operator's
 //! Unix socket, `routes` is the table of paths.
 
+pub mod admin;
 mod body;
 mod connection;
 pub mod control;

@@ -2,6 +2,7 @@
 //! Then it belongs to its binding.
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::header::{HeaderName, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -158,12 +159,20 @@ impl Service {
             Route::Fleet(agent, fleet::Target::Health) => self
                 .agent(Some(&agent))
                 .map_or_else(no_agent, |agent| fleet::health(&agent)),
-            Route::Card(agent) => self.cards.card(&base(), agent.as_deref(), &parts.headers),
+            Route::Card(agent) => {
+                self.learn_skills(agent.as_deref()).await;
+                self.cards.card(&base(), agent.as_deref(), &parts.headers)
+            }
             Route::LegacyCard(agent) => {
+                self.learn_skills(agent.as_deref()).await;
                 self.cards
                     .legacy_card(&base(), agent.as_deref(), &parts.headers)
             }
-            Route::AgentList => self.cards.agent_list(&base()),
+            Route::AgentList => {
+                let agents = self.operations.agents().iter();
+                join_all(agents.map(|agent| agent.learn_skills())).await;
+                self.cards.agent_list(&base())
+            }
             Route::Catalog => self.cards.catalog(&base()),
             Route::Grpc(_) if !grpc_call::is_grpc(parts) => grpc_call::not_grpc(),
             Route::Grpc(target) if target.is_public() => self.serve_public_call(target, body).await,
@@ -259,6 +268,13 @@ impl Service {
             Route::LegacySend => openfang::send(&self.operations, &head, &body).await,
             Route::LegacyCancel(id) => openfang::cancel(&self.operations, &head, &id).await,
             other => self.nothing(&other, parts),
+        }
+    }
+
+    /// Before a card is made: what it says of the agent's skills may be old.
+    async fn learn_skills(&self, agent: Option<&str>) {
+        if let Some(agent) = self.agent(agent) {
+            agent.learn_skills().await;
         }
     }
 

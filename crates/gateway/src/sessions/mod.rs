@@ -4,6 +4,7 @@
 //! its process and ours. What was said is read from the tasks themselves ([`transcript`]); only the
 //! backend's name for the session is kept beside them.
 
+pub mod record;
 pub mod transcript;
 
 use nuncio_store::{Conversation, Store, StoreError};

@@ -14,7 +14,7 @@ use super::finish::Outcome;
 use super::lanes::{Permit, Place};
 use super::live::{Applied, LiveTask};
 use super::turn_events::TurnEvents;
-use crate::agents::{Agent, ServedAgent, Turn, TurnEnd};
+use crate::agents::{Agent, Gate, ServedAgent, Turn, TurnEnd};
 use crate::clock;
 
 /// How long a backend may take to stop its work once it was told to; it is dropped after that,
@@ -53,12 +53,18 @@ impl Engine {
         place: Place,
         cancel: &CancellationToken,
     ) -> Option<Permit> {
-        if let Place::Ready(permit) = place {
-            return Some(permit);
-        }
+        let place = match place {
+            Place::Ready(permit) if agent.gate.now() != Gate::Paused => return Some(permit),
+            place => place,
+        };
         agent.waiting.fetch_add(1, Ordering::Relaxed);
+        let begin = async {
+            let permit = place.turn().await;
+            agent.gate.lets_turns_begin().await;
+            permit
+        };
         let permit = tokio::select! {
-            permit = place.turn() => Some(permit),
+            permit = begin => Some(permit),
             () = cancel.cancelled() => None,
             () = self.stopping.cancelled() => None,
         };

@@ -7,6 +7,7 @@ pub(crate) mod config_show;
 pub(crate) mod demo;
 pub(crate) mod discover;
 pub(crate) mod generate;
+pub(crate) mod history;
 pub(crate) mod peers;
 pub(crate) mod send;
 pub(crate) mod serve;
@@ -29,6 +30,7 @@ pub(crate) async fn run(command: Command) -> ExitCode {
         Command::Discover(args) => discover::run(*args).await,
         Command::Peers(noun) => peers::run(noun.command),
         Command::Agents(noun) => agents::run(noun.command).await,
+        Command::History(args) => history::run(*args).await,
         Command::Config(noun) => match noun.command {
             ConfigCommand::Check(args) => config::check(args),
             ConfigCommand::Schema => config::schema(),

@@ -1,5 +1,6 @@
 //! Tests on the real binary: one module per thing that users do with it.
 
+mod agents_control;
 mod cli;
 mod cli_bindings;
 mod cli_card;
@@ -16,6 +17,7 @@ mod command_agents;
 mod command_examples;
 mod config_errors;
 mod demo_tour;
+mod history;
 mod kill_recovery;
 #[path = "../../../client/tests/it/mock_agent.rs"]
 mod mock_agent;

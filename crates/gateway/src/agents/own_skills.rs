@@ -1,0 +1,159 @@
+//! What an agent says itself that it can do: asked for when a card is, believed for a while.
+//!
+//! A card never waits long for it: an agent that is slow or away is described as it was last known.
+
+use nuncio_wire::AgentSkill;
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::Mutex;
+
+use super::Agent;
+
+/// How long an answer is believed: as long as readers may keep a card.
+const BELIEVED_FOR: Duration = Duration::from_secs(60);
+/// How long a card waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Most skills that are taken from an agent: more than a reader of cards looks at.
+const MAX_SKILLS: usize = 200;
+
+/// The skills that an agent told of, and since when.
+#[derive(Debug, Default)]
+pub struct OwnSkills {
+    known: RwLock<Known>,
+    /// Held by whoever asks, so that an agent is asked once at a time.
+    asking: Mutex<()>,
+}
+
+/// What is known at one time.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The skills; none if the agent tells of none.
+    pub skills: Arc<[AgentSkill]>,
+    /// Rises with every change.
+    pub revision: u64,
+    /// When they last changed; `None`: not since the start.
+    pub changed: Option<SystemTime>,
+    asked: Option<Instant>,
+}
+
+impl OwnSkills {
+    /// What is known now.
+    pub fn known(&self) -> Known {
+        self.known.read().clone()
+    }
+
+    /// Asks the agent if what is known is old, for a moment at most.
+    pub async fn learn(&self, name: &str, agent: &dyn Agent) {
+        if self.is_fresh() {
+            return;
+        }
+        let ask = async {
+            let _asking = self.asking.lock().await;
+            if !self.is_fresh() {
+                self.take(name, agent.skills().await);
+            }
+        };
+        if tokio::time::timeout(PATIENCE, ask).await.is_err() {
+            self.take(
+                name,
+                Err(format!("no answer within {} s", PATIENCE.as_secs())),
+            );
+        }
+    }
+
+    fn is_fresh(&self) -> bool {
+        let asked = self.known.read().asked;
+        asked.is_some_and(|asked| asked.elapsed() < BELIEVED_FOR)
+    }
+
+    fn take(&self, name: &str, answer: Result<Option<Vec<AgentSkill>>, String>) {
+        let mut known = self.known.write();
+        known.asked = Some(Instant::now());
+        match answer {
+            Err(reason) => {
+                tracing::warn!(
+                    agent = name,
+                    reason,
+                    "an agent's own skills are not known now"
+                );
+            }
+            Ok(skills) => {
+                let mut skills = skills.unwrap_or_default();
+                skills.truncate(MAX_SKILLS);
+                if *skills != *known.skills {
+                    known.skills = skills.into();
+                    known.revision += 1;
+                    known.changed = Some(SystemTime::now());
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::{Turn, TurnEnd, TurnEvents};
+
+    /// Says each of these in turn; nothing after the last.
+    struct Told(parking_lot::Mutex<Vec<Result<Option<Vec<AgentSkill>>, String>>>);
+
+    #[async_trait::async_trait]
+    impl Agent for Told {
+        async fn skills(&self) -> Result<Option<Vec<AgentSkill>>, String> {
+            let next = self.0.lock().pop();
+            match next {
+                Some(told) => told,
+                None => std::future::pending().await,
+            }
+        }
+
+        async fn run(&self, _: Turn, _: &mut TurnEvents) -> TurnEnd {
+            TurnEnd::Canceled
+        }
+    }
+
+    fn skill(id: &str) -> AgentSkill {
+        AgentSkill {
+            id: id.to_owned(),
+            ..AgentSkill::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_known_stays_while_the_agent_is_away_or_silent() {
+        let told = [
+            Err("away".to_owned()),
+            Ok(Some(vec![skill("one")])),
+            Ok(Some(vec![skill("one")])),
+        ];
+        let agent = Told(parking_lot::Mutex::new(told.into()));
+        let skills = OwnSkills::default();
+        for revision in [1, 1, 1, 1] {
+            skills.learn("a", &agent).await;
+            let known = skills.known();
+            assert_eq!(
+                (known.revision, &*known.skills),
+                (revision, &[skill("one")][..])
+            );
+            skills.known.write().asked = None;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_believed_for_a_while() {
+        let told = [Ok(None), Ok(Some(vec![skill("one")]))];
+        let agent = Told(parking_lot::Mutex::new(told.into()));
+        let skills = OwnSkills::default();
+        skills.learn("a", &agent).await;
+        skills.learn("a", &agent).await;
+        assert_eq!(skills.known().skills.len(), 1);
+        skills.known.write().asked = None;
+        skills.learn("a", &agent).await;
+        assert_eq!(
+            (skills.known().skills.len(), skills.known().revision),
+            (0, 2)
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! What only the operator may ask of a running gateway: `/admin` at the control socket.
+//!
+//! Everything else that is asked there is A2A, over all owners' tasks.
+
+mod agents;
+mod conversations;
+
+use http::{Method, Request, StatusCode};
+use hyper::body::Incoming;
+use serde::Serialize;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::HttpResponse;
+use super::service::{Peer, Service};
+use crate::agents::ServedAgent;
+use crate::bindings::answer;
+use crate::card::BaseUrl;
+use crate::operations::Operations;
+
+/// Answers the operator.
+pub struct ControlDesk {
+    /// What is served.
+    pub operations: Arc<Operations>,
+    /// Serves A2A here as it does on the network.
+    pub service: Arc<Service>,
+    /// Where it is served: the first address.
+    pub at: SocketAddr,
+    /// The same as URL.
+    pub base: BaseUrl,
+}
+
+impl ControlDesk {
+    /// Answers one request; never fails.
+    pub async fn answer(&self, request: Request<Incoming>) -> HttpResponse {
+        let path = request.uri().path().to_owned();
+        let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        match (request.method(), &segments[..]) {
+            (&Method::GET, ["admin", "agents"]) => self.agents(),
+            (&Method::POST, ["admin", "agents", agent, verb]) => match self.agent(agent) {
+                Ok(agent) => self.act_on(agent, verb).await,
+                Err(refusal) => refusal,
+            },
+            (&Method::GET, ["admin", "conversations"]) => {
+                self.conversations(request.uri().query()).await
+            }
+            (_, ["admin", ..]) => {
+                answer::refusal(StatusCode::NOT_FOUND, "this gateway knows no such request")
+            }
+            _ => {
+                let peer = Peer {
+                    from: self.at,
+                    at: self.at,
+                };
+                self.service.serve_operator(peer, request).await
+            }
+        }
+    }
+
+    fn agent(&self, name: &str) -> Result<Arc<ServedAgent>, HttpResponse> {
+        self.operations.agents().get(name).ok_or_else(|| {
+            let text = format!("no agent `{name}` is served here; see `nuncio agents list`");
+            answer::refusal(StatusCode::NOT_FOUND, &text)
+        })
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> HttpResponse {
+    let body = serde_json::to_vec(value).expect("plain fields have a JSON form");
+    answer::json(StatusCode::OK, body)
+}
