@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use super::HttpResponse;
 use super::service::{Peer, Service};
-use crate::agents::ServedAgent;
 use crate::bindings::answer;
 use crate::card::BaseUrl;
 use crate::operations::Operations;
@@ -37,10 +36,12 @@ impl ControlDesk {
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         match (request.method(), &segments[..]) {
             (&Method::GET, ["admin", "agents"]) => self.agents(),
-            (&Method::POST, ["admin", "agents", agent, verb]) => match self.agent(agent) {
-                Ok(agent) => self.act_on(agent, verb).await,
-                Err(refusal) => refusal,
-            },
+            (&Method::POST, ["admin", "agents", agent, verb]) => {
+                match self.operations.agents().get(agent) {
+                    Some(agent) => self.act_on(agent, verb).await,
+                    None => no_agent(agent),
+                }
+            }
             (&Method::GET, ["admin", "conversations"]) => {
                 self.conversations(request.uri().query()).await
             }
@@ -56,13 +57,11 @@ impl ControlDesk {
             }
         }
     }
+}
 
-    fn agent(&self, name: &str) -> Result<Arc<ServedAgent>, HttpResponse> {
-        self.operations.agents().get(name).ok_or_else(|| {
-            let text = format!("no agent `{name}` is served here; see `nuncio agents list`");
-            answer::refusal(StatusCode::NOT_FOUND, &text)
-        })
-    }
+fn no_agent(name: &str) -> HttpResponse {
+    let text = format!("no agent `{name}` is served here; see `nuncio agents list`");
+    answer::refusal(StatusCode::NOT_FOUND, &text)
 }
 
 fn json<T: Serialize>(value: &T) -> HttpResponse {
