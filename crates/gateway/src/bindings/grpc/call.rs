@@ -56,7 +56,7 @@ async fn run(
     table: StatusTable,
 ) -> Result<HttpResponse, GrpcStatus> {
     let operations = desk.operations;
-    let refuse = |error: A2aError| GrpcStatus::of_error(&error, table);
+    let refuse = |error: A2aError| GrpcStatus::of_call(&error, table, package);
     let deadline = Deadline::of(head.headers).map_err(refuse)?;
     let version = requested_version(head);
     let policy = negotiation(operations);

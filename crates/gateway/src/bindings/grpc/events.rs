@@ -60,7 +60,9 @@ impl Events {
                     self.complete = last;
                     match self.encode(&event, last) {
                         Ok(message) => piece.extend_from_slice(&grpc::frame(&message)),
-                        Err(error) => self.end = Some(GrpcStatus::of_error(&error, self.table)),
+                        Err(error) => {
+                            self.end = Some(GrpcStatus::of_call(&error, self.table, self.package));
+                        }
                     }
                 }
             }

@@ -8,6 +8,7 @@ use prost::Message as _;
 use prost_types::Any;
 use std::collections::BTreeMap;
 
+use crate::dialects::protobuf::Package;
 use crate::dialects::protobuf::generated::google::rpc as pb;
 use crate::error::{A2aError, ERROR_DOMAIN, ErrorKind, FieldViolation, StatusTable};
 use crate::part::decode_base64;
@@ -98,6 +99,17 @@ impl GrpcStatus {
         }
     }
 
+    /// The same in the words of a package: readers of 0.3 look for the error's name in front of the
+    /// text, as their SDKs write it, and nowhere else.
+    #[must_use]
+    pub fn of_call(error: &A2aError, table: StatusTable, package: Package) -> Self {
+        let mut status = Self::of_error(error, table);
+        if package == Package::V0_3 {
+            status.message = format!("{}: {}", error.kind.name(), status.message);
+        }
+        status
+    }
+
     /// The value of [`MESSAGE`]; `None` if there is no text.
     #[must_use]
     pub fn message_value(&self) -> Option<String> {
@@ -134,9 +146,12 @@ impl GrpcStatus {
         } else {
             self.message.clone()
         };
-        let named = |kind: &ErrorKind| message.starts_with(&format!("{}:", kind.name()));
-        let by_name = ErrorKind::ALL.into_iter().find(named);
-        let kind = by_name.unwrap_or_else(|| kind_of_code(self.code));
+        let named = |kind: ErrorKind| {
+            let text = message.strip_prefix(kind.name())?.strip_prefix(':')?;
+            Some((kind, text.trim_start().to_owned()))
+        };
+        let by_name = ErrorKind::ALL.into_iter().find_map(named);
+        let (kind, message) = by_name.unwrap_or_else(|| (kind_of_code(self.code), message));
         let mut error = A2aError::new(kind, message);
         for detail in &status.details {
             read_detail(detail, self.code, &mut error);
@@ -242,7 +257,11 @@ mod tests {
 
     #[test]
     fn every_kind_of_error_comes_back_as_itself() {
-        for table in [StatusTable::V1_0_1, StatusTable::V1_0_0] {
+        let tables = [StatusTable::V1_0_1, StatusTable::V1_0_0];
+        for (table, package) in tables
+            .into_iter()
+            .flat_map(|table| [(table, Package::V1), (table, Package::V0_3)])
+        {
             for kind in ErrorKind::ALL {
                 let error = A2aError::new(kind, "100 % of Ürümqi\nis missing").with("taskId", "t");
                 let error = A2aError {
@@ -250,7 +269,7 @@ mod tests {
                     retry_after: Some(3),
                     ..error
                 };
-                let sent = GrpcStatus::of_error(&error, table);
+                let sent = GrpcStatus::of_call(&error, table, package);
                 let message = sent.message_value();
                 let details = sent.details_value();
                 assert!(message.as_deref().is_some_and(str::is_ascii));

@@ -13,7 +13,8 @@ pub struct ErrorShape {
     pub status: u16,
     /// Which release's status names are used.
     pub table: StatusTable,
-    /// Also write the members that clients of 0.3 look for: the error's name and its message.
+    /// Also write the members that clients of 0.3 look for: the error's name, its message and the
+    /// code that JSON-RPC has for it. Each SDK looks for another one.
     pub for_v0_3: bool,
 }
 
@@ -26,6 +27,8 @@ pub fn write_error(error: &A2aError, shape: ErrorShape, out: &mut Vec<u8>) {
         name: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<i32>,
     }
     #[derive(Serialize)]
     struct Status<'a> {
@@ -43,6 +46,7 @@ pub fn write_error(error: &A2aError, shape: ErrorShape, out: &mut Vec<u8>) {
         },
         name: shape.for_v0_3.then(|| error.kind.name()),
         message: shape.for_v0_3.then_some(&*error.message),
+        code: shape.for_v0_3.then(|| error.kind.code()),
     };
     serde_json::to_writer(out, &body).expect("a Vec takes all bytes and an error is always JSON");
 }
@@ -69,12 +73,12 @@ fn status_name(code: u8) -> &'static str {
 pub fn read_error(status: u16, body: &[u8]) -> Option<A2aError> {
     let text = std::str::from_utf8(body).ok()?;
     let body: Body<'_> = serde_json::from_str(text).ok()?;
-    let old = body
-        .name
-        .as_deref()
-        .and_then(|name| ErrorKind::ALL.into_iter().find(|kind| kind.name() == name));
+    let named = |kind: &ErrorKind| body.name.as_deref() == Some(kind.name());
+    let coded = |kind: &ErrorKind| body.code == Some(kind.code());
+    let old = ErrorKind::ALL.into_iter().find(named);
+    let old = old.or_else(|| ErrorKind::ALL.into_iter().find(coded));
     let Some(status_object) = body.error.filter(|error| error.get().starts_with('{')) else {
-        // The official SDKs of 0.3 write the message alone, or with the error's name beside it.
+        // The official SDKs of 0.3 write the message alone, or with the error's name or code.
         let kind = old.or_else(|| by_status(status))?;
         return Some(A2aError::new(kind, body.message?));
     };
@@ -95,6 +99,8 @@ struct Body<'a> {
     name: Option<String>,
     #[serde(default)]
     message: Option<String>,
+    #[serde(default)]
+    code: Option<i32>,
 }
 
 /// What an HTTP status alone says. 409 and 501 are those of 0.3 and of 1.0.0.

@@ -59,7 +59,7 @@ pub fn read_request_with(
         if params.is_some_and(v0_3::is_text_form) {
             form = Form::V0_3Text;
         } else {
-            v0_3::unwrap_request_parts(&mut request);
+            v0_3::settle_request(params.unwrap_or_default(), &mut request);
         }
     }
     let mut violations = Vec::new();

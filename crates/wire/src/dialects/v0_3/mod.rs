@@ -15,7 +15,7 @@ pub use card::{write_card, write_merged_card};
 
 pub(crate) use file_bytes::{read_file_bytes, write_file_bytes};
 pub(crate) use proto_read::{
-    is_text_form, unwrap_event_parts, unwrap_request_parts, unwrap_response_parts,
+    is_text_form, settle_request, unwrap_event_parts, unwrap_response_parts,
 };
 pub(crate) use proto_write::{
     write_proto_body, write_proto_event, write_proto_response, write_wrapped_event,

@@ -56,15 +56,32 @@ pub(crate) fn is_text_form(params: &str) -> bool {
     }
 }
 
-/// Takes the outer object off the data parts of a message that came as the JSON of the proto, and the
-/// text off the bytes of its files.
-pub(crate) fn unwrap_request_parts(request: &mut Request) {
-    if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = request {
-        unwrap_message(&mut send.message);
+/// Reads out of a message that came as the JSON of the proto, `text`, what is said otherwise there:
+/// its data parts have one more object around them, the bytes of its files are text, and a
+/// configuration that does not say `blocking` says false, as writers of proto leave that out.
+pub(crate) fn settle_request(text: &str, request: &mut Request) {
+    #[derive(Deserialize)]
+    struct Sent {
+        #[serde(default)]
+        configuration: Option<Configuration>,
+    }
+    #[derive(Deserialize)]
+    struct Configuration {
+        #[serde(default)]
+        blocking: Option<bool>,
+    }
+    let (Request::SendMessage(send) | Request::SendStreamingMessage(send)) = request else {
+        return;
+    };
+    unwrap_message(&mut send.message);
+    let sent = serde_json::from_str::<Sent>(text);
+    let configuration = sent.ok().and_then(|sent| sent.configuration);
+    if configuration.is_some_and(|it| it.blocking.is_none()) {
+        send.configuration.return_immediately = true;
     }
 }
 
-/// The same for an answer, if `text`, from which it was read, is the JSON of the proto.
+/// The parts of an answer, if `text`, from which it was read, is the JSON of the proto.
 pub(crate) fn unwrap_response_parts(text: &str, response: &mut Response) {
     if has_kind(text) {
         return;
