@@ -33,8 +33,10 @@ END"#;
 const ORACLE: &str = r#"cat >/dev/null
 echo '{"message":{"role":"ROLE_AGENT","parts":[{"text":"Forty-two."}]}}'"#;
 
-/// Each program with its name and how it is spoken to.
-const PROGRAMS: [(&str, &str, &str); 6] = [
+/// A name, how the program is spoken to, and the program.
+type Program = (&'static str, &'static str, &'static str);
+
+const PROGRAMS: [Program; 6] = [
     ("chunks", "text", CHUNKS),
     ("asks", "text", ASKS),
     ("patient", "text", PATIENT),
@@ -43,18 +45,38 @@ const PROGRAMS: [(&str, &str, &str); 6] = [
     ("oracle", "jsonl", ORACLE),
 ];
 
+const SETTINGS: &str = "[log]\nlevel = \"warn\"\n\
+    [security]\npush_allow_addresses = [\"127.0.0.1\"]\n";
+
+const ECHO: &str = "[agents.echo]\nbackend = \"echo\"\n\
+    description = \"Repeats what it is sent\"\n";
+
 /// Starts the gateway; `more` is added to its configuration.
 pub(super) fn serve(place: &Place, store: &str, more: &str) -> Served {
-    let mut text = "[log]\nlevel = \"warn\"\n[agents.echo]\nbackend = \"echo\"\n\
-                    description = \"Repeats what it is sent\"\n"
-        .to_owned();
-    for (name, protocol, body) in PROGRAMS {
-        place.script(&format!("{name}.sh"), body);
-        text += &format!(
-            "[agents.{name}]\nbackend = \"command\"\ncommand = [\"./{name}.sh\"]\n\
-             protocol = \"{protocol}\"\n"
-        );
-    }
+    let programs = PROGRAMS.iter().map(|program| agent(place, program));
+    let text = SETTINGS.to_owned() + ECHO + &programs.collect::<String>();
     place.write("nuncio.toml", &(text + more));
     place.serve(&["--store", store])
+}
+
+/// Starts a gateway for each of the programs alone, for those who can name a gateway but no agent.
+/// A name with its gateway, each in a place of its own.
+pub(super) fn serve_apart(store: &str, more: &str) -> Vec<(&'static str, Place, Served)> {
+    let serve = |program: &Program| {
+        let place = Place::new();
+        let text = SETTINGS.to_owned() + &agent(&place, program);
+        place.write("nuncio.toml", &(text + more));
+        let served = place.serve(&["--store", store]);
+        (program.0, place, served)
+    };
+    PROGRAMS.iter().map(serve).collect()
+}
+
+/// Writes a program; its part of the configuration.
+fn agent(place: &Place, (name, protocol, body): &Program) -> String {
+    place.script(&format!("{name}.sh"), body);
+    format!(
+        "[agents.{name}]\nbackend = \"command\"\ncommand = [\"./{name}.sh\"]\n\
+         protocol = \"{protocol}\"\n"
+    )
 }

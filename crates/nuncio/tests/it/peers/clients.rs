@@ -1,6 +1,6 @@
 //! The SDKs as clients of `nuncio serve`: the same conversation with each of them.
 
-use super::agents::serve;
+use super::agents::{serve, serve_apart};
 use super::conversation::{Generation, judge};
 use super::outcomes::Outcomes;
 use super::script::Script;
@@ -15,7 +15,8 @@ fn converse(script: Script, arguments: &[&str], generation: Generation, store: &
     let place = Place::new();
     let served = serve(&place, store, more);
     let outcomes = Outcomes::of(command.arg(&served.url).args(arguments));
-    judge(&outcomes, generation, &served.url);
+    let has_hooks = !matches!(script, Script::Node(_));
+    judge(&outcomes, generation, has_hooks, &served.url);
     assert_eq!(outcomes.complaints(), Vec::<&str>::new());
 }
 
@@ -53,6 +54,68 @@ fn python_1_over_grpc() {
 }
 
 #[test]
+fn python_1_over_http_json() {
+    converse(
+        Script::Python1("client_1.py"),
+        &["rest"],
+        Generation::V1,
+        "sqlite:n.db",
+        "",
+    );
+}
+
+#[test]
+fn python_0_3_over_http_json() {
+    converse(
+        Script::Python03("client_0_3.py"),
+        &["rest"],
+        Generation::V0_3,
+        "memory:",
+        MERGED_CARD,
+    );
+}
+
+/// gRPC of 0.3 has neither paths nor tenants: it reaches the one agent of a gateway.
+#[test]
+fn python_0_3_over_grpc() {
+    let apart = serve_apart("memory:", MERGED_CARD);
+    let gateways = apart
+        .iter()
+        .map(|(name, _, it)| format!("{name}={}", it.url));
+    let arguments: Vec<String> = gateways.chain(["grpc".to_owned()]).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    converse(
+        Script::Python03("client_0_3.py"),
+        &arguments,
+        Generation::V0_3,
+        "memory:",
+        MERGED_CARD,
+    );
+}
+
+#[test]
+fn javascript_1_over_http_json() {
+    converse(
+        Script::Node("client_1.js"),
+        &["rest"],
+        Generation::V1,
+        "memory:",
+        "",
+    );
+}
+
+#[test]
+fn javascript_1_over_grpc() {
+    converse(
+        Script::Node("client_1.js"),
+        &["grpc"],
+        Generation::V1,
+        "memory:",
+        "",
+    );
+}
+
+#[test]
 fn python_0_3_with_the_merged_card() {
     converse(
         Script::Python03("client_0_3.py"),
@@ -79,6 +142,18 @@ fn python_0_3_that_asks_for_its_card() {
 #[test]
 fn python_1_that_speaks_0_3() {
     let arguments = ["older"];
+    converse(
+        Script::Python1("client_1.py"),
+        &arguments,
+        Generation::V0_3,
+        "memory:",
+        "",
+    );
+}
+
+#[test]
+fn python_1_that_speaks_0_3_over_http_json() {
+    let arguments = ["older", "rest"];
     converse(
         Script::Python1("client_1.py"),
         &arguments,

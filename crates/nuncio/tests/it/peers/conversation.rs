@@ -16,8 +16,9 @@ pub(super) enum Generation {
     V0_3,
 }
 
-/// Judges every step of a conversation with the gateway at `url`.
-pub(super) fn judge(outcomes: &Outcomes, generation: Generation, url: &str) {
+/// Judges every step of a conversation with the gateway at `url`; whether the client registers
+/// webhooks, too, is its own affair.
+pub(super) fn judge(outcomes: &Outcomes, generation: Generation, has_hooks: bool, url: &str) {
     card(outcomes.step("card"), generation, url);
     send(outcomes.step("send"));
     chunks(outcomes.step("chunks"));
@@ -31,6 +32,9 @@ pub(super) fn judge(outcomes: &Outcomes, generation: Generation, url: &str) {
     leave(outcomes.step("leave"));
     subscribe(outcomes.step("subscribe"));
     resubscribe(outcomes.step("resubscribe"));
+    if has_hooks {
+        push(outcomes.step("push"));
+    }
     errors(outcomes.step("errors"));
     assert_eq!(
         outcomes.has_step("list_tasks"),
@@ -300,6 +304,36 @@ fn resubscribe(step: &Value) {
         json!(["task WORKING", "status CANCELED"]),
         "{step}"
     );
+}
+
+/// Webhooks, and what came to them: of a task in 1.0 its events, in 0.3 the task each time.
+fn push(step: &Value) {
+    let (made, read) = (&step["made"], &step["read"]);
+    assert_eq!(made, read, "{step}");
+    assert_eq!(made["token"], "", "it is not told again: {step}");
+    let url = made["url"].as_str().expect("an address");
+    assert!(url.ends_with("/kept"), "{step}");
+    if let Some(listed) = step.get("listed") {
+        let listed = listed.as_array().expect("a list");
+        assert_eq!((listed.len(), &listed[0]), (2, made), "{step}");
+        assert_eq!(step["gone"]["code"], -32001, "{step}");
+    }
+    assert_eq!(step["none"]["code"], -32001, "{step}");
+    assert_eq!(
+        step["tokens"],
+        json!(["a-token", "a-token", "a-token"]),
+        "{step}"
+    );
+    assert_eq!(step["late"], 0, "{step}");
+    for (name, first, artifact) in [
+        ("kept", "status WORKING", "artifact -. \"Painted it blue.\""),
+        ("inline", "task WORKING", "artifact -. \"hello\""),
+    ] {
+        let events = json!([first, artifact, "status COMPLETED"]);
+        let tasks = json!(["task WORKING", "task WORKING", "task COMPLETED"]);
+        let posts = &step[name];
+        assert!([&events, &tasks].contains(&posts), "{name}: {step}");
+    }
 }
 
 fn errors(step: &Value) {

@@ -1,4 +1,5 @@
-// The official JavaScript SDK 1.x as a client of the gateway whose address is the first argument.
+// The official JavaScript SDK 1.x as a client of the gateway whose address is the first argument; the
+// second one may be the binding that it speaks, `rest` or `grpc`.
 
 import { randomUUID } from 'node:crypto';
 
@@ -8,22 +9,34 @@ import { run } from './scenario.js';
 import { sdk } from './sdk.js';
 
 const { Role, TaskState, taskStateToJSON, roleToJSON } = sdk('@a2a-js/sdk');
-const { ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver, JsonRpcTransportFactory } =
-  sdk('@a2a-js/sdk/client');
+const {
+  ClientFactory,
+  ClientFactoryOptions,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} = sdk('@a2a-js/sdk/client');
+const { GrpcTransportFactory } = sdk('@a2a-js/sdk/client/grpc');
+
+const TRANSPORTS = {
+  rest: (fetchImpl) => new RestTransportFactory({ fetchImpl }),
+  grpc: () => new GrpcTransportFactory(),
+  jsonrpc: (fetchImpl) => new JsonRpcTransportFactory({ fetchImpl }),
+};
 
 // What the scenario needs, said in the SDK's own terms.
 class Peer {
   journal = new Journal();
   clients = new Map();
 
-  constructor(url) {
+  constructor(url, binding = 'jsonrpc') {
     this.url = url;
     const fetchImpl = this.journal.fetch;
     this.resolver = new DefaultAgentCardResolver({ fetchImpl });
     this.factory = new ClientFactory({
       ...ClientFactoryOptions.default,
       cardResolver: this.resolver,
-      transports: [new JsonRpcTransportFactory({ fetchImpl })],
+      transports: [TRANSPORTS[binding](fetchImpl)],
     });
   }
 
@@ -186,4 +199,4 @@ function tellEvent({ payload }) {
   }
 }
 
-await run(new Peer(process.argv[2]));
+await run(new Peer(process.argv[2], process.argv[3]));

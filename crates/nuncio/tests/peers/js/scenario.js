@@ -1,6 +1,7 @@
 // The conversation that a JavaScript SDK has with nuncio; what came of it is one JSON object. It is
 // the one of `../python/scenario.py`, step by step, so that one test judges all.
 
+import { CODES } from './journal.js';
 import * as notation from './notation.js';
 
 const STEP_SECONDS = 30;
@@ -186,7 +187,8 @@ async function refusal(peer, call) {
     gave = await call();
   } catch (error) {
     await peer.journal.settle();
-    const sent = peer.journal.lastError;
+    // Over gRPC nothing passes that could be looked at: the SDK keeps the error's reason.
+    const sent = peer.journal.lastError ?? { code: CODES[error.reason], message: error.message };
     return { code: sent?.code, message: sent?.message, raised: String(error) };
   }
   return { gave };

@@ -1,7 +1,8 @@
 """The official Python SDK 0.3 as a client of the gateway whose address is the first argument.
 
-With `card-header` as second argument the card is asked for with `A2A-Version: 0.3`; without it the
-gateway has to show a card for readers of 0.3 to everybody.
+With `card-header` among the others the card is asked for with `A2A-Version: 0.3`; without it the
+gateway has to show a card for readers of 0.3 to everybody. With `grpc` or `rest` it speaks that
+binding. An argument `NAME=URL` is another gateway, whose only way to the agent NAME that is.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import base64
 import sys
 from uuid import uuid4
 
+import grpc
 import httpx
 
 from a2a import types as a2a
@@ -21,42 +23,72 @@ import strict_0_3
 from journal import Journal, complain
 
 
+BINDINGS = {'grpc': a2a.TransportProtocol.grpc, 'rest': a2a.TransportProtocol.http_json}
+
+# The errors of the protocol, as gRPC names them.
+CODES = {
+    'TaskNotFoundError': -32001,
+    'TaskNotCancelableError': -32002,
+    'UnsupportedOperationError': -32004,
+    'InvalidParamsError': -32602,
+}
+
+
 class Peer:
     """What the scenario needs, said in the SDK's own terms."""
 
-    errors = (A2AClientError,)
+    errors = (A2AClientError, grpc.aio.AioRpcError)
+    manages_hooks = False
 
-    def __init__(self, url, card_headers):
+    def __init__(self, url, others, binding, card_headers):
         self.url = url
+        self.others = others
+        self.settings = {
+            'supported_transports': [binding],
+            'grpc_channel_factory': grpc.aio.insecure_channel,
+            'use_client_preference': True,
+        }
         self.card_headers = card_headers
+        self.posts = []
         self.journal = Journal()
         self.http = httpx.AsyncClient(transport=self.journal, timeout=20)
         self.clients = {}
 
     async def resolve(self, agent):
-        resolver = A2ACardResolver(self.http, f'{self.url}/agents/{agent}')
+        url = self.others.get(agent, f'{self.url}/agents/{agent}')
+        resolver = A2ACardResolver(self.http, url)
         return await resolver.get_agent_card(http_kwargs={'headers': self.card_headers})
 
-    async def client(self, agent, streaming):
-        if (agent, streaming) not in self.clients:
-            config = ClientConfig(streaming=streaming, httpx_client=self.http)
-            card = await self.resolve(agent)
-            self.clients[agent, streaming] = ClientFactory(config).create(card)
-        return self.clients[agent, streaming]
+    async def client(self, agent, streaming, hook=None):
+        key = (agent, streaming, hook)
+        if key not in self.clients:
+            # Over gRPC and REST the SDK takes webhooks from here alone.
+            hooks = [a2a.PushNotificationConfig(url=hook)] if hook else []
+            config = ClientConfig(
+                streaming=streaming,
+                httpx_client=self.http,
+                push_notification_configs=hooks,
+                **self.settings,
+            )
+            self.clients[key] = ClientFactory(config).create(await self.resolve(agent))
+        return self.clients[key]
 
     async def card(self, agent):
         card = await self.resolve(agent)
         return {
             'name': card.name,
             'description': card.description,
-            'interfaces': [[card.preferred_transport, card.protocol_version, card.url]],
+            'interfaces': [
+                [it.transport, card.protocol_version, it.url]
+                for it in card.additional_interfaces or []
+            ],
             'streaming': card.capabilities.streaming,
             'skills': [skill.id for skill in card.skills],
             'modes': [card.default_input_modes, card.default_output_modes],
         }
 
-    async def send(self, agent, text=None, wait=True, **how):
-        client = await self.client(agent, streaming=False)
+    async def send(self, agent, text=None, wait=True, hook=None, **how):
+        client = await self.client(agent, streaming=False, hook=hook)
         configuration = a2a.MessageSendConfiguration(blocking=wait)
         async for answer in client.send_message(
             message(text, **how), configuration=configuration
@@ -82,15 +114,35 @@ class Peer:
         async for event in client.resubscribe(a2a.TaskIdParams(id=task)):
             yield tell_event(event)
 
+    async def set_hook(self, agent, task, url, token):
+        # Over gRPC and REST the SDK takes no configuration without an id.
+        hook = a2a.PushNotificationConfig(id='a-hook', url=url, token=token)
+        client = await self.client(agent, streaming=False)
+        sent = a2a.TaskPushNotificationConfig(task_id=task, push_notification_config=hook)
+        return tell_hook(await client.set_task_callback(sent))
+
+    async def get_hook(self, agent, task, hook):
+        wanted = a2a.GetTaskPushNotificationConfigParams(id=task, push_notification_config_id=hook)
+        client = await self.client(agent, streaming=False)
+        return tell_hook(await client.get_task_callback(wanted))
+
+    def tell_post(self, body):
+        return tell_task(a2a.Task.model_validate(body))['line']
+
     def tell_error(self, error):
         if isinstance(error, A2AClientJSONRPCError):
             return {'code': error.error.code, 'message': error.error.message}
-        # Of an error in place of a stream the SDK keeps only that it was no stream.
-        sent = self.journal.exchanges[-1].documents()[0]['error']
-        return {'code': sent['code'], 'message': sent['message']}
+        if isinstance(error, grpc.aio.AioRpcError):
+            name, _, message = error.details().partition(': ')
+            return {'code': CODES.get(name), 'message': message}
+        # Of an error in place of a stream, and of those of REST, the SDK keeps only that there was one.
+        sent = self.journal.exchanges[-1].documents()[0]
+        error = sent['error']
+        return {'code': sent.get('code', error['code']), 'message': error['message']}
 
     def complaints(self):
-        return complain(self.journal, strict_0_3.judge)
+        of_posts = [it for body in self.posts for it in strict_0_3.post(body)]
+        return complain(self.journal, strict_0_3.judge) + of_posts
 
     async def close(self):
         await self.http.aclose()
@@ -105,6 +157,11 @@ def message(text=None, parts=None, task=None, context=None):
         task_id=task,
         context_id=context,
     )
+
+
+def tell_hook(hook):
+    config = hook.push_notification_config
+    return {'id': config.id, 'task': hook.task_id, 'url': config.url, 'token': config.token or ''}
 
 
 def make_part(content):
@@ -169,4 +226,8 @@ def tell_event(event):
 
 if __name__ == '__main__':
     headers = {'A2A-Version': '0.3'} if 'card-header' in sys.argv[2:] else {}
-    asyncio.run(scenario.main(Peer(sys.argv[1], headers), skipped=[scenario.list_tasks]))
+    named = [BINDINGS[name] for name in sys.argv[2:] if name in BINDINGS]
+    others = dict(it.split('=', 1) for it in sys.argv[2:] if '=' in it)
+    binding = (named or [a2a.TransportProtocol.jsonrpc])[0]
+    peer = Peer(sys.argv[1], others, binding, headers)
+    asyncio.run(scenario.main(peer, skipped=[scenario.list_tasks]))

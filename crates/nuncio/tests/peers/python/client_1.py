@@ -1,7 +1,7 @@
 """The official Python SDK 1.x as a client of the gateway whose address is the first argument.
 
 With `older` as second argument it sees only the interfaces of 0.3 on a card, and speaks that; with
-`grpc` it speaks gRPC to the agents whose cards it reads over HTTP.
+`grpc` or `rest` it speaks that binding to the agents whose cards it reads over HTTP.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from a2a.client.errors import A2AClientError
 from a2a.types import a2a_pb2 as a2a
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
 from google.protobuf import json_format
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 import notation
 import scenario
@@ -24,18 +25,24 @@ import strict_1
 from journal import Journal, complain
 
 
+BINDINGS = {'grpc': 'GRPC', 'rest': 'HTTP+JSON'}
+
+
 class Peer:
     """What the scenario needs, said in the SDK's own terms."""
 
     errors = (A2AError, A2AClientError)
 
-    def __init__(self, url, older, over_grpc):
+    def __init__(self, url, older, binding):
         self.url = url
         self.older = older
-        self.settings = {}
-        if over_grpc:
-            self.settings['supported_protocol_bindings'] = ['GRPC']
-            self.settings['grpc_channel_factory'] = grpc.aio.insecure_channel
+        self.settings = {
+            'supported_protocol_bindings': [binding],
+            'grpc_channel_factory': grpc.aio.insecure_channel,
+        }
+        # The REST client of the older version neither lists nor deletes.
+        self.manages_hooks = not (older and binding == 'HTTP+JSON')
+        self.posts = []
         self.journal = Journal()
         self.http = httpx.AsyncClient(transport=self.journal, timeout=20)
         self.clients = {}
@@ -99,6 +106,7 @@ class Peer:
             wanted.include_artifacts = True
         client = await self.client(agent, streaming=False)
         page = await client.list_tasks(wanted)
+        watch(page)
         tasks = [tell_task(task) for task in page.tasks]
         return {'tasks': tasks, 'token': page.next_page_token, 'total': page.total_size}
 
@@ -111,11 +119,40 @@ class Peer:
         async for event in client.subscribe(a2a.SubscribeToTaskRequest(id=task)):
             yield tell_event(event)
 
+    async def set_hook(self, agent, task, url, token):
+        hook = a2a.TaskPushNotificationConfig(task_id=task, url=url, token=token)
+        client = await self.client(agent, streaming=False)
+        return tell_hook(await client.create_task_push_notification_config(hook))
+
+    async def get_hook(self, agent, task, hook):
+        wanted = a2a.GetTaskPushNotificationConfigRequest(task_id=task, id=hook)
+        client = await self.client(agent, streaming=False)
+        return tell_hook(await client.get_task_push_notification_config(wanted))
+
+    async def list_hooks(self, agent, task):
+        wanted = a2a.ListTaskPushNotificationConfigsRequest(task_id=task)
+        client = await self.client(agent, streaming=False)
+        page = await client.list_task_push_notification_configs(wanted)
+        watch(page)
+        return [tell_hook(hook) for hook in page.configs]
+
+    async def delete_hook(self, agent, task, hook):
+        wanted = a2a.DeleteTaskPushNotificationConfigRequest(task_id=task, id=hook)
+        client = await self.client(agent, streaming=False)
+        await client.delete_task_push_notification_config(wanted)
+
+    def tell_post(self, body):
+        if self.older:
+            return f'task {body["status"]["state"].upper()}'
+        return tell_event(json_format.ParseDict(body, a2a.StreamResponse()))['line']
+
     def tell_error(self, error):
         return {'code': JSON_RPC_ERROR_CODE_MAP.get(type(error)), 'message': str(error)}
 
     def complaints(self):
-        return complain(self.journal, strict_1.judge_envelope if self.older else strict_1.judge)
+        judge = strict_1.judge_envelope if self.older else strict_1.judge
+        of_posts = [] if self.older else [strict_1.post(body) for body in self.posts]
+        return complain(self.journal, judge) + UNKNOWN + [it for found in of_posts for it in found]
 
     async def close(self):
         for client in self.clients.values():
@@ -123,7 +160,7 @@ class Peer:
         await self.http.aclose()
 
 
-def request(text=None, parts=None, task=None, context=None, wait=True):
+def request(text=None, parts=None, task=None, context=None, wait=True, hook=None):
     contents = [text] if parts is None else parts
     message = a2a.Message(
         message_id=str(uuid4()),
@@ -134,7 +171,28 @@ def request(text=None, parts=None, task=None, context=None, wait=True):
     )
     made = a2a.SendMessageRequest(message=message)
     made.configuration.return_immediately = not wait
+    if hook:
+        made.configuration.task_push_notification_config.url = hook
     return made
+
+
+# Fields of messages that the SDK was sent and does not know, whatever binding they came by.
+UNKNOWN = []
+
+
+def watch(message):
+    for field in UnknownFieldSet(message):
+        UNKNOWN.append(f'{message.DESCRIPTOR.name} has an unknown field {field.field_number}')
+    for field, value in message.ListFields():
+        if field.message_type is None or field.message_type.GetOptions().map_entry:
+            continue
+        for it in value if field.is_repeated else [value]:
+            watch(it)
+
+
+def tell_hook(hook):
+    watch(hook)
+    return {'id': hook.id, 'task': hook.task_id, 'url': hook.url, 'token': hook.token}
 
 
 def make_part(content):
@@ -167,6 +225,7 @@ def tell_state(status):
 
 
 def tell_task(task):
+    watch(task)
     return {
         'id': task.id,
         'context': task.context_id,
@@ -181,6 +240,7 @@ def tell_task(task):
 
 
 def tell_event(event):
+    watch(event)
     if event.HasField('task'):
         return {**tell_task(event.task), 'task': event.task.id}
     if event.HasField('message'):
@@ -202,5 +262,6 @@ def tell_event(event):
 if __name__ == '__main__':
     older = 'older' in sys.argv[2:]
     skipped = [scenario.list_tasks] if older else []
-    over_grpc = 'grpc' in sys.argv[2:]
-    asyncio.run(scenario.main(Peer(sys.argv[1], older, over_grpc), skipped))
+    named = [BINDINGS[name] for name in sys.argv[2:] if name in BINDINGS]
+    peer = Peer(sys.argv[1], older, (named or ['JSONRPC'])[0])
+    asyncio.run(scenario.main(peer, skipped))

@@ -12,16 +12,24 @@ class Exchange:
     """One request and its answer; `body` grows as the SDK reads."""
 
     def __init__(self, request, response):
-        self.path = request.url.path
+        self.verb, self.path = request.method, request.url.path
         self.request = json.loads(request.content) if request.content else None
         self.status = response.status_code
         self.headers = response.headers
         self.body = b''
 
     @property
+    def is_rpc(self):
+        return bool(self.request) and 'jsonrpc' in self.request
+
+    @property
+    def is_card(self):
+        return self.path.endswith('/.well-known/agent-card.json')
+
+    @property
     def method(self):
-        """The JSON-RPC method, or the path of what has none."""
-        return self.request['method'] if self.request else self.path
+        """The JSON-RPC method, or verb and path of what has none."""
+        return self.request['method'] if self.is_rpc else f'{self.verb} {self.path}'
 
     @property
     def streamed(self):
@@ -35,7 +43,9 @@ class Exchange:
                 yield json.loads('\n'.join(data))
 
     def documents(self):
-        """Every JSON document of the answer."""
+        """Every JSON document of the answer; none in one without content."""
+        if self.status == 204:
+            return []
         return list(self.frames()) if self.streamed else [json.loads(self.body)]
 
 

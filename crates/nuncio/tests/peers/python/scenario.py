@@ -10,6 +10,7 @@ import sys
 import traceback
 
 import notation
+from receiver import Receiver
 
 STEP_SECONDS = 30
 
@@ -172,9 +173,37 @@ async def errors(peer):
     }
 
 
+async def push(peer):
+    """Webhooks of a task that waits, and one that comes with its message: what is told of them, and
+    what is posted to them.
+    """
+    receiver = Receiver()
+    await receiver.start()
+    asked = (await peer.send('asks', 'paint it'))['id']
+    made = await peer.set_hook('asks', asked, f'{receiver.url}/kept', 'a-token')
+    read = await peer.get_hook('asks', asked, made['id'])
+    steps = {'made': made, 'read': read}
+    if peer.manages_hooks:
+        other = await peer.set_hook('asks', asked, f'{receiver.url}/gone', 'a-token')
+        steps['listed'] = await peer.list_hooks('asks', asked)
+        await peer.delete_hook('asks', asked, other['id'])
+        steps['gone'] = await refusal(peer, peer.get_hook('asks', asked, other['id']))
+    steps['none'] = await refusal(peer, peer.set_hook('asks', 'no-such-task', receiver.url, 't'))
+    await peer.send('asks', 'blue', task=asked)
+    await peer.send('echo', 'hello', hook=f'{receiver.url}/inline')
+    # A waiting task was posted of with its end only, a new one with its beginning, too.
+    for name, path in {'kept': '/kept', 'inline': '/inline'}.items():
+        posts = await receiver.take(path, 3)
+        steps[name] = [peer.tell_post(body) for _, body in posts]
+    steps['tokens'] = [headers.get('x-a2a-notification-token') for headers, _ in receiver.at('/kept')]
+    steps['late'] = len(receiver.at('/gone'))
+    peer.posts += [body for _, _, body in receiver.posts]
+    return steps
+
+
 STEPS = [
     card, send, chunks, line_ends, stream, report, direct, failure, ask, get, list_tasks, cancel, leave,
-    subscribe, resubscribe, errors,
+    subscribe, resubscribe, push, errors,
 ]
 
 

@@ -3,7 +3,11 @@
 The models ignore what they do not know; here each member that they did not take is a complaint.
 """
 
+import re
+
 from a2a import types as a2a
+from a2a.grpc import a2a_pb2 as pb
+from google.protobuf import json_format
 from pydantic import ValidationError
 
 from journal import differences
@@ -14,23 +18,64 @@ RESULTS = {
     'tasks/resubscribe': a2a.SendStreamingMessageResponse,
     'tasks/get': a2a.GetTaskResponse,
     'tasks/cancel': a2a.CancelTaskResponse,
+    'tasks/pushNotificationConfig/set': a2a.SetTaskPushNotificationConfigResponse,
+    'tasks/pushNotificationConfig/get': a2a.GetTaskPushNotificationConfigResponse,
 }
+
+# What is answered over REST, which is the JSON of the protocol buffers: the last that fits.
+PATHS = [
+    ('POST', r'/v1/message:send', pb.SendMessageResponse),
+    ('POST', r'/v1/message:stream', pb.StreamResponse),
+    ('GET', r'/v1/tasks/[^/]+', pb.Task),
+    ('POST', r'/v1/tasks/[^/]+:cancel', pb.Task),
+    ('(GET|POST)', r'/v1/tasks/[^/]+:subscribe', pb.StreamResponse),
+    ('POST', r'/v1/tasks/[^/]+/pushNotificationConfigs', pb.TaskPushNotificationConfig),
+    ('GET', r'/v1/tasks/[^/]+/pushNotificationConfigs/[^/]+', pb.TaskPushNotificationConfig),
+]
 
 
 def judge(exchange, document):
     """What is wrong with one JSON document of an answer."""
-    if exchange.status != 200:
+    if exchange.status != 200 and (exchange.is_rpc or exchange.is_card):
         yield f'HTTP {exchange.status}'
     kind = exchange.headers.get('content-type')
     if kind not in ('application/json', 'text/event-stream'):
         yield f'content type {kind}'
-    if exchange.request is None:
+    if exchange.is_card:
         yield from card(document)
+        return
+    if not exchange.is_rpc:
+        yield from rest(exchange, document)
         return
     if document.get('id') != exchange.request['id']:
         yield f'the id is {document.get("id")!r}, not {exchange.request["id"]!r}'
     yield from model(document, RESULTS[exchange.method])
     yield from kinds(document.get('result'))
+
+
+def rest(exchange, document):
+    """An answer over REST: an error has besides the members of 1.0 those that readers of 0.3 know."""
+    if exchange.status != 200:
+        if document.keys() != {'error', 'type', 'message', 'code'}:
+            yield f'the error has {sorted(document)}'
+        return
+    fits = [
+        kind
+        for verb, path, kind in PATHS
+        if re.fullmatch(verb, exchange.verb) and re.search(path + '$', exchange.path)
+    ]
+    try:
+        read = json_format.ParseDict(document, fits[-1](), ignore_unknown_fields=False)
+    except json_format.ParseError as problem:
+        yield str(problem)
+        return
+    yield from differences(document, json_format.MessageToDict(read))
+
+
+def post(body):
+    """What is wrong with the body of a push, which is a task."""
+    yield from model(body, a2a.Task)
+    yield from kinds({'task': body})
 
 
 def card(document):
@@ -56,10 +101,10 @@ def kinds(value, at='result'):
     elif isinstance(value, dict):
         tellers = {'messageId': 'message', 'taskId': 'update', 'status': 'task'}
         for member, what in tellers.items():
-            if member in value and 'kind' not in value:
+            if member in value and not {'kind', 'pushNotificationConfig'} & value.keys():
                 yield f'{at} is a {what} without kind'
                 break
-        for name in ('status', 'message', 'artifact', 'artifacts', 'history', 'parts'):
+        for name in ('task', 'status', 'message', 'artifact', 'artifacts', 'history', 'parts'):
             yield from kinds(value.get(name), f'{at}.{name}')
         for part in value.get('parts', []):
             if 'kind' not in part:

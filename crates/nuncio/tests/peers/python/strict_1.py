@@ -1,12 +1,16 @@
 """Reads what nuncio sent as strictly as the official protocol buffers of A2A 1.0 can be read."""
 
+import re
+
 from a2a.types import a2a_pb2 as a2a
 from a2a.utils.errors import A2AError
 from a2a.utils.proto_utils import validate_proto_required_fields
-from google.protobuf import any_pb2, json_format
+from google.protobuf import any_pb2, empty_pb2, json_format
 from google.rpc import error_details_pb2  # noqa: F401: puts its types where `Any` finds them
 
 from journal import differences
+
+HOOKS = a2a.ListTaskPushNotificationConfigsResponse
 
 RESULTS = {
     'SendMessage': a2a.SendMessageResponse,
@@ -15,7 +19,25 @@ RESULTS = {
     'GetTask': a2a.Task,
     'CancelTask': a2a.Task,
     'ListTasks': a2a.ListTasksResponse,
+    'CreateTaskPushNotificationConfig': a2a.TaskPushNotificationConfig,
+    'GetTaskPushNotificationConfig': a2a.TaskPushNotificationConfig,
+    'ListTaskPushNotificationConfigs': HOOKS,
+    'DeleteTaskPushNotificationConfig': empty_pb2.Empty,
 }
+
+# What is answered over HTTP+JSON: the last of these that fits verb and path.
+PATHS = [
+    ('POST', r'/message:send', a2a.SendMessageResponse),
+    ('POST', r'/message:stream', a2a.StreamResponse),
+    ('GET', r'/tasks', a2a.ListTasksResponse),
+    ('GET', r'/tasks/[^/]+', a2a.Task),
+    ('POST', r'/tasks/[^/]+:cancel', a2a.Task),
+    ('(GET|POST)', r'/tasks/[^/]+:subscribe', a2a.StreamResponse),
+    ('POST', r'/tasks/[^/]+/pushNotificationConfigs', a2a.TaskPushNotificationConfig),
+    ('GET', r'/tasks/[^/]+/pushNotificationConfigs', HOOKS),
+    ('GET', r'/tasks/[^/]+/pushNotificationConfigs/[^/]+', a2a.TaskPushNotificationConfig),
+    ('DELETE', r'/tasks/[^/]+/pushNotificationConfigs/[^/]+', empty_pb2.Empty),
+]
 
 PAGE = {'tasks', 'nextPageToken', 'pageSize', 'totalSize'}
 
@@ -24,19 +46,19 @@ def judge(exchange, document):
     """What is wrong with one JSON document of an answer."""
     yield from headers(exchange)
     yield from judge_envelope(exchange, document)
-    if exchange.request is None:
+    if exchange.is_card:
         yield from message(document, a2a.AgentCard())
+    elif not exchange.is_rpc:
+        yield from rest(exchange, document)
     elif 'error' in document:
         yield from error(document['error'])
     elif 'result' in document:
-        yield from message(document['result'], RESULTS[exchange.method]())
-    if exchange.method == 'ListTasks' and document.get('result', {}).keys() != PAGE:
-        yield 'a page lacks one of its members, which are all required'
+        yield from result(document['result'], RESULTS[exchange.method])
 
 
 def judge_envelope(exchange, document):
     """What is wrong outside of the result."""
-    if exchange.request is None:
+    if not exchange.is_rpc:
         return
     expected = {'jsonrpc', 'id', 'error' if 'error' in document else 'result'}
     if document.keys() != expected or document['jsonrpc'] != '2.0':
@@ -45,8 +67,38 @@ def judge_envelope(exchange, document):
         yield f'the id is {document.get("id")!r}, not {exchange.request["id"]!r}'
 
 
+def rest(exchange, document):
+    """What is wrong with an answer over HTTP+JSON, which is the message itself or `error`."""
+    if exchange.status == 200:
+        fits = [
+            kind
+            for verb, path, kind in PATHS
+            if re.fullmatch(verb, exchange.verb) and re.search(path + '$', exchange.path)
+        ]
+        yield from result(document, fits[-1])
+        return
+    status = document['error']
+    if document.keys() != {'error'} or status.keys() != {'code', 'status', 'message', 'details'}:
+        yield f'the error has {sorted(document)}, {sorted(status)}'
+    if status['code'] != exchange.status:
+        yield f'the error says {status["code"]}, the head {exchange.status}'
+    for detail in status['details']:
+        yield from message(detail, any_pb2.Any())
+
+
+def result(sent, kind):
+    yield from message(sent, kind())
+    if kind is a2a.ListTasksResponse and sent.keys() != PAGE:
+        yield 'a page lacks one of its members, which are all required'
+
+
+def post(body):
+    """What is wrong with the body of a push, which is an event."""
+    yield from message(body, a2a.StreamResponse())
+
+
 def headers(exchange):
-    if exchange.status != 200:
+    if exchange.status != 200 and (exchange.is_rpc or exchange.is_card):
         yield f'HTTP {exchange.status}'
     kind = exchange.headers.get('content-type')
     if kind not in ('application/json', 'text/event-stream'):
