@@ -29,7 +29,9 @@ pub struct PushConfig {
     #[schemars(example = serde_json::json!("env:A2A_PUSH_SECRET"))]
     pub secret: Option<SecretRef>,
     /// Keys of the `webhook-signature` header (Standard Webhooks), each `whsec_` and base64 of 24
-    /// to 64 bytes. Every one signs, so that receivers can change from one to the next; at most 4.
+    /// to 64 bytes, which receivers have, too, or `whsk_` and base64 of an Ed25519 seed, whose
+    /// public half the log tells at the start. Every one signs, so that receivers can change from
+    /// one to the next; at most 4.
     #[schemars(example = serde_json::json!(["file:webhook.key"]))]
     pub signing_keys: Vec<SecretRef>,
     /// Key that callers of the fleet's dialect must show in `X-HMAC-Key` to use push

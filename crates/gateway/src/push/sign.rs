@@ -1,26 +1,87 @@
-//! Signs what is sent: `X-A2A-Signature` over the body, `webhook-signature` (Standard Webhooks)
-//! over id, time and body.
+//! Signs what is sent: `X-A2A-Signature` over the body, `webhook-signature` (Standard Webhooks 1.0.0,
+//! `v1` and `v1a`) over id, time and body.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
 use http::HeaderValue;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
 use crate::config::Config;
 
-/// What every key of Standard Webhooks begins with.
+/// What a shared key of Standard Webhooks begins with.
 const KEY_PREFIX: &str = "whsec_";
 /// Sizes of such a key, in bytes.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+/// What a private key begins with, and its public half, which receivers check with.
+const PRIVATE_PREFIX: &str = "whsk_";
+const PUBLIC_PREFIX: &str = "whpk_";
+/// Size of an Ed25519 seed and of a public key, in bytes (RFC 8032 section 5.1.5).
+const ED25519_BYTES: usize = 32;
 
 /// The keys of one gateway.
 pub(super) struct Signer {
     /// HMAC over the body alone.
     body: Option<Hmac<Sha256>>,
     /// Standard Webhooks, several during a change of keys.
-    message: Vec<Hmac<Sha256>>,
+    message: Vec<MessageKey>,
+}
+
+/// A key of Standard Webhooks.
+enum MessageKey {
+    /// `v1`: shared with the receiver.
+    Shared(Hmac<Sha256>),
+    /// `v1a`: Ed25519, whose public half anybody may have.
+    Private(Ed25519KeyPair),
+}
+
+impl MessageKey {
+    fn read(text: &str) -> Option<Self> {
+        if let Some(text) = text.strip_prefix(PRIVATE_PREFIX) {
+            // The seed, alone or with the public key behind it.
+            let bytes = STANDARD.decode(text).ok()?;
+            let pair = match bytes.len() {
+                ED25519_BYTES => Ed25519KeyPair::from_seed_unchecked(&bytes),
+                _ => {
+                    let (seed, public) = bytes.split_at_checked(ED25519_BYTES)?;
+                    Ed25519KeyPair::from_seed_and_public_key(seed, public)
+                }
+            };
+            return pair.ok().map(Self::Private);
+        }
+        let bytes = STANDARD.decode(text.strip_prefix(KEY_PREFIX)?).ok()?;
+        let fits = KEY_BYTES.contains(&bytes.len());
+        fits.then(|| Self::Shared(keyed(&bytes)))
+    }
+
+    /// What receivers check with, unless it is the secret itself.
+    fn public(&self) -> Option<String> {
+        match self {
+            Self::Shared(_) => None,
+            Self::Private(pair) => {
+                let public = STANDARD.encode(pair.public_key());
+                Some(format!("{PUBLIC_PREFIX}{public}"))
+            }
+        }
+    }
+
+    /// One entry of `webhook-signature` over these bytes.
+    fn sign(&self, head: &str, body: &[u8]) -> String {
+        match self {
+            Self::Shared(mac) => {
+                let mut mac = mac.clone();
+                mac.update(head.as_bytes());
+                mac.update(body);
+                format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+            }
+            Self::Private(pair) => {
+                let signature = pair.sign(&[head.as_bytes(), body].concat());
+                format!("v1a,{}", STANDARD.encode(signature))
+            }
+        }
+    }
 }
 
 impl Signer {
@@ -32,15 +93,20 @@ impl Signer {
         let mut message = Vec::new();
         for (index, key) in config.push.signing_keys.iter().enumerate() {
             let Some(key) = key.secret() else { continue };
-            let bytes = decode_key(key.expose()).ok_or_else(|| {
+            let read = MessageKey::read(key.expose()).ok_or_else(|| {
                 format!(
                     "push.signing_keys.{index} must be `{KEY_PREFIX}` and base64 of {} to {} \
-                     bytes: make one with `echo {KEY_PREFIX}$(openssl rand -base64 32)`",
+                     bytes, or `{PRIVATE_PREFIX}` and base64 of an Ed25519 seed of \
+                     {ED25519_BYTES} bytes: make one with `echo {KEY_PREFIX}$(openssl rand -base64 \
+                     32)`",
                     KEY_BYTES.start(),
                     KEY_BYTES.end()
                 )
             })?;
-            message.push(keyed(&bytes));
+            if let Some(public) = read.public() {
+                tracing::info!(key = index, %public, "webhooks are signed with a private key");
+            }
+            message.push(read);
         }
         Ok(Self {
             body: body.map(|secret| keyed(secret.expose().as_bytes())),
@@ -55,20 +121,16 @@ impl Signer {
         HeaderValue::from_str(&hex(&mac.finalize().into_bytes())).ok()
     }
 
-    /// `webhook-signature`: one `v1,` entry for each key, divided by blanks.
+    /// `webhook-signature`: one `v1,` or `v1a,` entry for each key, divided by blanks.
     pub(super) fn message_signature(
         &self,
         id: &str,
         timestamp: i64,
         body: &[u8],
     ) -> Option<HeaderValue> {
-        let sign = |mac: &Hmac<Sha256>| {
-            let mut mac = mac.clone();
-            mac.update(format!("{id}.{timestamp}.").as_bytes());
-            mac.update(body);
-            format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
-        };
-        let signatures: Vec<_> = self.message.iter().map(sign).collect();
+        let head = format!("{id}.{timestamp}.");
+        let keys = self.message.iter();
+        let signatures: Vec<_> = keys.map(|key| key.sign(&head, body)).collect();
         if signatures.is_empty() {
             return None;
         }
@@ -108,11 +170,6 @@ pub(super) fn delivery_id(task: &str, config: &str, number: u64, version: u64) -
 
 fn keyed(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC takes any key length")
-}
-
-fn decode_key(text: &str) -> Option<Vec<u8>> {
-    let bytes = STANDARD.decode(text.strip_prefix(KEY_PREFIX)?).ok()?;
-    KEY_BYTES.contains(&bytes.len()).then_some(bytes)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -184,11 +241,44 @@ mod tests {
     }
 
     #[test]
+    fn a_private_key_signs_beside_shared_ones_for_whoever_has_its_public_half() {
+        use ring::signature::{ED25519, UnparsedPublicKey};
+        // The first test vector of RFC 8032 section 7.1.
+        let seed = "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=";
+        let public = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+        let both = [
+            STANDARD.decode(seed).unwrap(),
+            STANDARD.decode(public).unwrap(),
+        ]
+        .concat();
+        let shared = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        for private in [seed.to_owned(), STANDARD.encode(both)] {
+            let key = MessageKey::read(&format!("whsk_{private}")).unwrap();
+            assert_eq!(key.public(), Some(format!("whpk_{public}")));
+            let mut config = Config::default();
+            config.push.signing_keys = vec![given(shared), given(&format!("whsk_{private}"))];
+            let signer = Signer::new(&config).unwrap();
+            let header = signer.message_signature("msg_1", 7, b"{}").unwrap();
+            let (first, second) = header.to_str().unwrap().split_once(' ').unwrap();
+            assert!(first.starts_with("v1,"));
+            let signature = STANDARD
+                .decode(second.strip_prefix("v1a,").unwrap())
+                .unwrap();
+            let key = UnparsedPublicKey::new(&ED25519, STANDARD.decode(public).unwrap());
+            key.verify(b"msg_1.7.{}", &signature).unwrap();
+            key.verify(b"msg_1.8.{}", &signature).unwrap_err();
+        }
+    }
+
+    #[test]
     fn a_key_that_is_none_is_named_and_not_shown() {
         for wrong in [
             "hunter2",
             "whsec_hunter2",
             "whsec_aHVudGVyMg==",
+            "whsk_aHVudGVyMg==",
+            // A seed with a public key that is not its own.
+            "whsk_nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2CdYbGd7/1aYLqESvSS7CzEREnFaXsyaRlwO6wDHK5/YA==",
             "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         ] {
             let mut config = Config::default();
