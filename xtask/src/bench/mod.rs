@@ -26,7 +26,8 @@ round; the medians are printed and, after a full run, appended to docs/reference
 Usage: cargo xtask bench [OPTIONS]
 
   --quick          one short round, to see that it works; appends nothing
-  --only CASE,…    only these of: send-16 get-16 stream-16 stream-1 send-64 growth drop
+  --only CASE,…    only these of: send-16 get-16 stream-16 stream-1 send-64 rest-16 grpc-16 growth
+                   drop webhooks answers
   --rounds N       rounds (3)
   --seconds S      length of one measurement (3)
   --no-build       takes the programs in target/release as they are
@@ -35,18 +36,24 @@ Usage: cargo xtask bench [OPTIONS]
 
 const REPORT: &str = "docs/reference/benchmarks.md";
 
-/// Kinds of load that every server gets in every round: name, mode, connections.
-const CASES: [(&str, Mode, usize); 5] = [
-    ("send-16", Mode::Send, 16),
-    ("get-16", Mode::Get, 16),
-    ("stream-16", Mode::Stream, 16),
-    ("stream-1", Mode::Stream, 1),
-    ("send-64", Mode::Send, 64),
+/// Kinds of load that the servers get in every round: name, mode, connections, which servers.
+const CASES: [(&str, Mode, usize, &[Server]); 7] = [
+    ("send-16", Mode::Send, 16, &SERVERS),
+    ("rest-16", Mode::Rest, 16, &[Server::Memory]),
+    ("grpc-16", Mode::Grpc, 16, &[Server::Memory]),
+    ("get-16", Mode::Get, 16, &SERVERS),
+    ("stream-16", Mode::Stream, 16, &SERVERS),
+    ("stream-1", Mode::Stream, 1, &SERVERS),
+    ("send-64", Mode::Send, 64, &SERVERS),
 ];
 const SERVERS: [Server; 3] = [Server::Floor, Server::Memory, Server::Sqlite];
 /// Cases that are run once, after the rounds.
 const GROWTH: &str = "growth";
 const DROP: &str = "drop";
+const WEBHOOKS: &str = "webhooks";
+const ANSWERS: &str = "answers";
+/// Webhooks of each task whose answer is measured beside one without.
+const MANY_WEBHOOKS: usize = 10;
 
 /// A release build with link-time optimization takes minutes on two cores.
 const BUILD_LIMIT: Duration = Duration::from_mins(30);
@@ -60,6 +67,10 @@ struct Settings {
     tasks: u64,
     /// Streams that `drop` opens.
     streams: u64,
+    /// Tasks whose posts `webhooks` waits for.
+    posting_tasks: u64,
+    /// Answers that `answers` measures.
+    answers: u64,
     builds: bool,
     appends: bool,
 }
@@ -72,6 +83,8 @@ impl Settings {
             seconds: 3.0,
             tasks: 500_000,
             streams: 10_000,
+            posting_tasks: 3_000,
+            answers: 500,
             builds: true,
             appends: true,
         };
@@ -96,6 +109,8 @@ impl Settings {
                         seconds,
                         tasks,
                         streams,
+                        posting_tasks: 300,
+                        answers: 50,
                         appends: false,
                         ..it
                     };
@@ -104,7 +119,8 @@ impl Settings {
             }
         }
         let known = |case: &str| {
-            CASES.iter().any(|(name, ..)| *name == case) || [GROWTH, DROP].contains(&case)
+            CASES.iter().any(|(name, ..)| *name == case)
+                || [GROWTH, DROP, WEBHOOKS, ANSWERS].contains(&case)
         };
         if let Some(unknown) = it.only.iter().find(|case| !known(case)) {
             bail!("xtask bench: there is no case `{unknown}`\n\n{HELP}");
@@ -158,6 +174,9 @@ pub fn main(arguments: &[String]) -> Result<()> {
     if settings.wants(DROP) {
         drop_streams(&settings, &mut findings)?;
     }
+    for _ in 0..settings.rounds {
+        post_webhooks(&settings, &mut findings)?;
+    }
     let report = findings.markdown();
     println!("\n{report}");
     if settings.appends {
@@ -171,7 +190,7 @@ pub fn main(arguments: &[String]) -> Result<()> {
 fn measure(settings: &Settings, server: Server, findings: &mut Findings) -> Result<()> {
     let wanted: Vec<_> = CASES
         .iter()
-        .filter(|(name, ..)| settings.wants(name))
+        .filter(|(name, .., servers)| settings.wants(name) && servers.contains(&server))
         .collect();
     if wanted.is_empty() {
         return Ok(());
@@ -181,7 +200,7 @@ fn measure(settings: &Settings, server: Server, findings: &mut Findings) -> Resu
         to_first_card_ms: served.to_first_card.as_secs_f64() * 1e3,
         memory_kib: served.memory_kib()?,
     });
-    for (name, mode, connections) in wanted {
+    for (name, mode, connections, _) in wanted {
         let plan = plan(&served, *mode, *connections, settings.seconds, 0);
         let outcome = load(&plan).with_context(|| format!("case {name}"))?;
         let (rate, cpu) = (outcome.rate(), outcome.cpu);
@@ -203,6 +222,7 @@ fn plan(served: &Served, mode: Mode, connections: usize, seconds: f64, requests:
         connections,
         seconds,
         requests,
+        webhooks: 0,
         process: served.process(),
     }
 }
@@ -234,6 +254,44 @@ fn grow(settings: &Settings, server: Server, findings: &mut Findings) -> Result<
         after_kib,
     };
     findings.growth.entry(server).or_default().push(growth);
+    Ok(())
+}
+
+/// One round of webhooks: as many as can be delivered, and answers with and without them.
+fn post_webhooks(settings: &Settings, findings: &mut Findings) -> Result<()> {
+    let options = Options {
+        webhooks: true,
+        ..Options::default()
+    };
+    for server in [Server::Memory, Server::Sqlite] {
+        if settings.wants(WEBHOOKS) {
+            let served = Served::start(server, &options)?;
+            let plan = plan(&served, Mode::Deliver, 16, 0.0, settings.posting_tasks);
+            let outcome = load(&plan).with_context(|| format!("bench: {WEBHOOKS}, {server}"))?;
+            let rate = outcome.rate();
+            println!("bench: webhooks  {server:13} {rate:7.0}/s");
+            findings.webhooks.entry(server).or_default().push(outcome);
+        }
+        for webhooks in [0, MANY_WEBHOOKS] {
+            if !settings.wants(ANSWERS) {
+                continue;
+            }
+            let served = Served::start(server, &options)?;
+            let plan = Plan {
+                path: "/agents/asks".to_owned(),
+                webhooks,
+                ..plan(&served, Mode::Answer, 1, 0.0, settings.answers)
+            };
+            let outcome = load(&plan).with_context(|| format!("bench: {ANSWERS}, {server}"))?;
+            let p99 = outcome.latency.p99;
+            println!("bench: answers   {server:13} {webhooks} webhooks each: p99 {p99:.0} µs");
+            findings
+                .answers
+                .entry((server, webhooks))
+                .or_default()
+                .push(outcome);
+        }
+    }
     Ok(())
 }
 

@@ -30,6 +30,10 @@ pub(super) struct Findings {
     pub(super) starts: BTreeMap<Server, Vec<Start>>,
     /// By server and round: the run that filled the store, and what it held.
     pub(super) growth: BTreeMap<Server, Vec<Growth>>,
+    /// By server and round: posts that were delivered.
+    pub(super) webhooks: BTreeMap<Server, Vec<Outcome>>,
+    /// By server and number of webhooks of each task: answers to questions.
+    pub(super) answers: BTreeMap<(Server, usize), Vec<Outcome>>,
     /// By kind of stream: how many were dropped, and what the server held around them.
     pub(super) dropped: Vec<(&'static str, u64, Dropped)>,
 }
@@ -56,6 +60,7 @@ impl Findings {
             self.start(),
             self.growth(),
             self.drops(),
+            self.webhooks(),
             self.marks(),
         ];
         for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -174,6 +179,58 @@ impl Findings {
         text
     }
 
+    fn webhooks(&self) -> String {
+        let mut text = String::new();
+        if !self.webhooks.is_empty() {
+            text.push_str(
+                "| server | webhooks delivered | a second | CPU µs each |\n|---|---:|---:|---:|\n",
+            );
+        }
+        for (server, rounds) in &self.webhooks {
+            let of = |value: fn(&Outcome) -> f64| median(rounds.iter().map(value).collect());
+            let row = [
+                format!("{server:13}"),
+                format!("{:.0}", of(|it| it.requests as f64)),
+                format!("{:.0}", of(Outcome::rate)),
+                format!("{:.1}", of(|it| it.cpu)),
+            ];
+            line(&mut text, &row);
+        }
+        if !self.answers.is_empty() {
+            text.push_str(
+                "\n| server | webhooks of each task | answers | p50 µs | p99 µs |\n\
+                 |---|---:|---:|---:|---:|\n",
+            );
+        }
+        for ((server, webhooks), rounds) in &self.answers {
+            let of = |value: fn(&Outcome) -> f64| median(rounds.iter().map(value).collect());
+            let row = [
+                format!("{server:13}"),
+                webhooks.to_string(),
+                format!("{:.0}", of(|it| it.requests as f64)),
+                format!("{:.0}", of(|it| it.latency.p50)),
+                format!("{:.0}", of(|it| it.latency.p99)),
+            ];
+            line(&mut text, &row);
+        }
+        text
+    }
+
+    /// CPU of a binding over that of JSON-RPC.
+    fn times_json_rpc(&self, case: &str) -> Option<f64> {
+        let of = |case| self.median(case, Server::Memory, |it| it.cpu);
+        Some(of(case)? / of("send-16")?)
+    }
+
+    /// The slowest answers with many webhooks over those without.
+    fn times_without_webhooks(&self, server: Server) -> Option<f64> {
+        let of = |webhooks| {
+            let rounds = self.answers.get(&(server, webhooks))?;
+            Some(median(rounds.iter().map(|it| it.latency.p99).collect()))
+        };
+        Some(of(super::MANY_WEBHOOKS)? / of(0)?)
+    }
+
     fn marks(&self) -> String {
         let mut text = String::new();
         for mark in self.all_marks() {
@@ -192,6 +249,8 @@ impl Findings {
         let work = |it: &Growth| it.outcome.longest_work / 1e3;
         let pause = self.growth.get(&Server::Memory);
         let pause = pause.map(|rounds| median(rounds.iter().map(work).collect()));
+        let delivered = self.webhooks.get(&Server::Sqlite);
+        let delivered = delivered.map(|rounds| median(rounds.iter().map(Outcome::rate).collect()));
         let mut marks: Vec<Mark> = [
             Mark::at_most("memory SendMessage: CPU x floor", cpu, 2.0, ""),
             Mark::at_least(
@@ -207,6 +266,31 @@ impl Findings {
                 pause,
                 5.0,
                 " ms",
+            ),
+            Mark::at_most(
+                "HTTP+JSON SendMessage: CPU x JSON-RPC",
+                self.times_json_rpc("rest-16"),
+                1.3,
+                "",
+            ),
+            Mark::at_most(
+                "gRPC SendMessage: CPU x JSON-RPC",
+                self.times_json_rpc("grpc-16"),
+                1.3,
+                "",
+            ),
+            Mark::at_least("webhooks delivered, SQLite", delivered, 1_000.0, "/s"),
+            Mark::at_most(
+                "p99 of an answer with 10 webhooks x without, memory",
+                self.times_without_webhooks(Server::Memory),
+                1.1,
+                "",
+            ),
+            Mark::at_most(
+                "p99 of an answer with 10 webhooks x without, SQLite",
+                self.times_without_webhooks(Server::Sqlite),
+                1.1,
+                "",
             ),
         ]
         .into_iter()

@@ -47,6 +47,8 @@ pub(super) struct Options {
     pub(super) max_tasks: Option<u64>,
     /// Serve an agent `slow`, whose turns last minutes.
     pub(super) slow_agent: bool,
+    /// Serve an agent that asks back when it is told to, and post to receivers on this machine.
+    pub(super) webhooks: bool,
 }
 
 /// A running server.
@@ -165,13 +167,18 @@ fn nuncio(
         .env("NUNCIO_HOME", home)
         .current_dir(home);
     command.args(["serve", "--listen", "127.0.0.1:0"]);
+    command.args(["--store", store]);
+    let mut text = String::new();
     if let Some(max_tasks) = options.max_tasks {
+        text.push_str(&format!("[store]\nmax_tasks = {max_tasks}\n"));
+    }
+    if options.webhooks {
+        text.push_str(WEBHOOKS);
+    }
+    if !text.is_empty() {
         let config = home.join("nuncio.toml");
-        let text = format!("[store]\nurl = \"{store}\"\nmax_tasks = {max_tasks}\n");
         std::fs::write(&config, text).with_context(|| format!("cannot write {config:?}"))?;
         command.arg("--config").arg(config);
-    } else {
-        command.args(["--store", store]);
     }
     if options.slow_agent {
         command
@@ -180,6 +187,16 @@ fn nuncio(
     }
     Ok(())
 }
+
+/// Two agents, the first of which answers at once, and receivers on this machine.
+const WEBHOOKS: &str = "\
+[agents.echo]
+backend = \"echo\"
+[agents.asks]
+backend = \"conformance\"
+[security]
+push_allow_addresses = [\"127.0.0.1\"]
+";
 
 /// Writes the program of an agent that takes its time: longer than the measurement, but not for
 /// ever, since the server under measurement is killed and cannot end it.

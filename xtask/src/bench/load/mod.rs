@@ -4,8 +4,10 @@
 //! server.
 
 mod drop_streams;
+mod grpc;
 mod request;
 mod response;
+mod webhooks;
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -39,8 +41,16 @@ pub enum Mode {
     Send,
     /// `GetTask` on finished tasks.
     Get,
+    /// `SendMessage` over HTTP+JSON.
+    Rest,
+    /// `SendMessage` over gRPC.
+    Grpc,
     /// `SendStreamingMessage` until the stream ends.
     Stream,
+    /// `SendMessage` with a webhook, until every post has come.
+    Deliver,
+    /// `SendMessage` to a task that asked, which has webhooks.
+    Answer,
     /// `SendStreamingMessage` on a new connection, dropped after the first event.
     Drop,
     /// `SubscribeToTask` on one live task, on a new connection, dropped after the first event.
@@ -62,6 +72,9 @@ pub struct Plan {
     pub seconds: f64,
     /// Number of requests to measure, without a warm-up; 0 means that `seconds` counts.
     pub requests: u64,
+    /// Webhooks of each task that is answered.
+    #[serde(default)]
+    pub webhooks: usize,
     /// The server's process, to read its CPU time and memory from `/proc`.
     pub process: u32,
 }
@@ -106,7 +119,11 @@ pub fn run(plan: &Plan) -> Result<Outcome> {
     let local = LocalSet::new();
     local.block_on(&runtime, async {
         match plan.mode {
-            Mode::Send | Mode::Get | Mode::Stream => closed_loop(plan).await,
+            Mode::Send | Mode::Rest | Mode::Grpc | Mode::Get | Mode::Stream => {
+                closed_loop(plan).await
+            }
+            Mode::Deliver => webhooks::deliver(plan).await,
+            Mode::Answer => webhooks::answer_questions(plan).await,
             Mode::Drop | Mode::Subscribe => drop_streams::open_and_drop(plan).await,
         }
     })
@@ -181,6 +198,10 @@ async fn closed_loop(plan: &Plan) -> Result<Outcome> {
     let (cpu, started) = (shared.clock.now()?, Instant::now());
     let mut connections = JoinSet::new();
     for number in 0..plan.connections {
+        if plan.mode == Mode::Grpc {
+            connections.spawn_local(grpc::ask_again_and_again(plan.address, Rc::clone(&shared)));
+            continue;
+        }
         let mut requests = requests.clone();
         let first = number % requests.len();
         requests.rotate_left(first);
@@ -257,7 +278,8 @@ async fn requests_of(plan: &Plan) -> Result<Vec<Request>> {
         path: plan.path.clone(),
     };
     match plan.mode {
-        Mode::Send => Ok(vec![Request::send(&target)]),
+        Mode::Rest => Ok(vec![Request::send_rest(&target)]),
+        Mode::Send | Mode::Grpc | Mode::Deliver | Mode::Answer => Ok(vec![Request::send(&target)]),
         Mode::Stream | Mode::Drop => Ok(vec![Request::stream(&target)]),
         Mode::Get => {
             let mut sent = Vec::new();

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a caller says; as long as a short question of a person.
-const TEXT: &str = "Please say this back to me, word by word and without any comment.";
+pub(super) const TEXT: &str = "Please say this back to me, word by word and without any comment.";
 
 /// Stands in a request until an id is written over it: 16 characters for 64 bits in hexadecimal.
-const ID_PLACE: &str = "id-not-set-0-0-0";
+pub(super) const ID_PLACE: &str = "id-not-set-0-0-0";
 
 /// One HTTP/1.1 request.
 #[derive(Debug, Clone)]
@@ -38,6 +38,15 @@ impl Request {
         Self::message(target, "SendStreamingMessage", "")
     }
 
+    /// `SendMessage` over HTTP+JSON.
+    pub(super) fn send_rest(target: &Target) -> Self {
+        let target = Target {
+            path: format!("{}message:send", target.path),
+            ..target.clone()
+        };
+        Self::post(&target, "application/json", &message_params(""))
+    }
+
     /// `GetTask`.
     pub(super) fn get(target: &Target, task: &str) -> Self {
         Self::call(target, "GetTask", &format!(r#"{{"id":"{task}"}}"#))
@@ -49,18 +58,20 @@ impl Request {
     }
 
     fn message(target: &Target, method: &str, more: &str) -> Self {
-        let params = format!(
-            r#"{{"message":{{"messageId":"{ID_PLACE}","role":"ROLE_USER","parts":[{{"text":"{TEXT}"}}]}}{more}}}"#
-        );
-        Self::call(target, method, &params)
+        Self::call(target, method, &message_params(more))
     }
 
-    fn call(target: &Target, method: &str, params: &str) -> Self {
+    /// Any method over JSON-RPC.
+    pub(super) fn call(target: &Target, method: &str, params: &str) -> Self {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
         let accepted = match method {
             "SendStreamingMessage" | "SubscribeToTask" => "text/event-stream",
             _ => "application/json",
         };
+        Self::post(target, accepted, &body)
+    }
+
+    fn post(target: &Target, accepted: &str, body: &str) -> Self {
         let mut text = format!("POST {} HTTP/1.1\r\nHost: {}\r\n", target.path, target.host);
         let length = body.len();
         let headers = [
@@ -82,14 +93,30 @@ impl Request {
 
     /// The bytes to send, with `id` as the message's id.
     pub(super) fn with_id(&mut self, id: u64) -> &[u8] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         if let Some(at) = self.id_at {
-            for place in 0..ID_PLACE.len() {
-                let digit = (id >> (60 - 4 * place)) & 0xf;
-                self.bytes[at + place] = DIGITS[digit as usize];
-            }
+            write_id(&mut self.bytes[at..], id);
         }
         &self.bytes
+    }
+
+    /// The bytes to send as they are.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+fn message_params(more: &str) -> String {
+    format!(
+        r#"{{"message":{{"messageId":"{ID_PLACE}","role":"ROLE_USER","parts":[{{"text":"{TEXT}"}}]}}{more}}}"#
+    )
+}
+
+/// Writes an id over [`ID_PLACE`].
+pub(super) fn write_id(place: &mut [u8], id: u64) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for (index, byte) in place[..ID_PLACE.len()].iter_mut().enumerate() {
+        let digit = (id >> (60 - 4 * index)) & 0xf;
+        *byte = DIGITS[digit as usize];
     }
 }
 

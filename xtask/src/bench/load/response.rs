@@ -168,9 +168,10 @@ fn chunk_size(line: &[u8]) -> Result<usize> {
     usize::from_str_radix(digits, 16).with_context(|| format!("`{text}` is no size of a chunk"))
 }
 
-/// A JSON-RPC error comes with status 200 too: the answer must hold a result.
+/// A JSON-RPC error comes with status 200 too: the answer must hold a result, or be the bare one of
+/// HTTP+JSON.
 fn check_result(body: &[u8]) -> Result<()> {
-    if find(body, b"\"result\"").is_none() {
+    if find(body, b"\"result\"").is_none() && !body.starts_with(b"{\"task\"") {
         bail!(
             "the server answered without a result: {}",
             String::from_utf8_lossy(body)
