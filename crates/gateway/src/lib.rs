@@ -10,6 +10,7 @@ mod bindings;
 pub mod card;
 mod clock;
 pub mod config;
+mod fleet;
 mod gateway;
 mod ids;
 mod operations;

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     agents, card, config, config_show, demo, discover, generate, history, peers, send, serve, task,
+    worker,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{self, CliError, Format, Output};
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     /// The agents that are served here.
     Agents(Noun<agents::AgentsCommand>),
     History(Box<history::HistoryArgs>),
+    /// Agents started for one piece of work.
+    Worker(Noun<worker::WorkerCommand>),
     /// Configuration of the gateway and settings of the client commands.
     Config(Noun<ConfigCommand>),
     /// Print a reference that comes from the code.

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::Method;
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
@@ -43,7 +43,7 @@ impl ControlError {
 ///
 /// When no gateway runs or it does not answer.
 pub(crate) async fn get<T: DeserializeOwned>(home: &Path, path: &str) -> Result<T, ControlError> {
-    within(TIME_LIMIT, home, ask(home, Method::GET, path)).await
+    within(TIME_LIMIT, home, ask(home, Method::GET, path, Vec::new())).await
 }
 
 /// Asks the gateway that runs with this data directory to do something, which may take `limit`.
@@ -56,7 +56,21 @@ pub(crate) async fn post<T: DeserializeOwned>(
     path: &str,
     limit: Duration,
 ) -> Result<T, ControlError> {
-    within(limit, home, ask(home, Method::POST, path)).await
+    within(limit, home, ask(home, Method::POST, path, Vec::new())).await
+}
+
+/// The same with a JSON body: A2A is served at the socket, too.
+///
+/// # Errors
+///
+/// When no gateway runs, or it refuses or does not answer in time.
+pub(crate) async fn post_json<T: DeserializeOwned>(
+    home: &Path,
+    path: &str,
+    body: Vec<u8>,
+    limit: Duration,
+) -> Result<T, ControlError> {
+    within(limit, home, ask(home, Method::POST, path, body)).await
 }
 
 async fn within<T>(
@@ -77,6 +91,7 @@ async fn ask<T: DeserializeOwned>(
     home: &Path,
     method: Method,
     path: &str,
+    body: Vec<u8>,
 ) -> Result<T, ControlError> {
     let socket = home.join(SOCKET_NAME);
     let stream = UnixStream::connect(&socket)
@@ -95,7 +110,8 @@ async fn ask<T: DeserializeOwned>(
         .method(method)
         .uri(path)
         .header(hyper::header::HOST, "localhost")
-        .body(Empty::<Bytes>::new())
+        .header(hyper::header::CONTENT_TYPE, "application/json")
+        .body(Full::<Bytes>::from(body))
         .map_err(|error| broken(&error))?;
     // The connection is driven while the answer is awaited, and dropped with it.
     let answer = async {

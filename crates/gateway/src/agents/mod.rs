@@ -72,6 +72,12 @@ pub trait Agent: Send + Sync + 'static {
         let _ = task_id;
     }
 
+    /// A conversation is over and nothing of it is needed any more: its directory and its session
+    /// may go.
+    async fn forget(&self, session: &Session) {
+        let _ = session;
+    }
+
     /// Ends what outlives a turn: the gateway stops.
     async fn stop(&self) {}
 
@@ -111,6 +117,9 @@ pub struct Turn {
     pub is_resumed: bool,
     /// The session of its conversation.
     pub session: Session,
+    /// Whether the conversation ends with the task: it gets a directory of its own, and a session
+    /// that nobody comes back to.
+    pub is_worker: bool,
     /// Fires when the turn must stop: cancelled, out of time, or shutting down.
     pub cancel: CancellationToken,
 }

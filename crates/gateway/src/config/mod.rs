@@ -28,6 +28,7 @@ mod text_setting;
 mod tls;
 mod validate;
 mod web_url;
+mod workers;
 
 pub use agents::{
     AgentConfig, CapabilitiesConfig, DEFAULT_AGENT_VERSION, DEFAULT_MAX_CONCURRENT_TURNS,
@@ -57,6 +58,7 @@ pub use store::{StoreConfig, StoreUrl};
 pub use tls::TlsConfig;
 pub use validate::{Problem, Severity};
 pub use web_url::WebUrl;
+pub use workers::WorkersConfig;
 
 use std::path::Path;
 
@@ -82,6 +84,8 @@ pub struct Config {
     pub security: SecurityConfig,
     /// How the webhooks that callers register for their tasks are called.
     pub push: PushConfig,
+    /// Who may start agents for one piece of work.
+    pub workers: WorkersConfig,
     /// How the gateway meets older and stricter peers.
     pub compat: CompatConfig,
     /// OpenFang's table of the same name, understood as it stands.

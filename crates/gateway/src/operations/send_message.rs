@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Asked, Operations, Reply, history_length};
 use crate::agents::ServedAgent;
 use crate::config::Idempotency;
+use crate::fleet::workers;
 use crate::tasks::{Answer, Closes, Submission, Subscription};
 
 impl Operations {
@@ -65,6 +66,8 @@ impl Operations {
     ) -> Result<Submission, A2aError> {
         let goes_on = request.message.task_id.is_some();
         asked.agent.admit_message(goes_on)?;
+        let rules = &self.config.workers;
+        let task_metadata = workers::admit(&asked.agent.name, &asked.caller, &request, rules)?;
         let push_config = request.configuration.task_push_notification_config.take();
         let push_config = self.inline_push_config(&asked, push_config)?;
         for part in &request.message.parts {
@@ -87,6 +90,7 @@ impl Operations {
             dialect: asked.dialect,
             alias: asked.alias,
             payload_hash: asked.payload_hash,
+            task_metadata,
             push_config,
             streams: false,
         })

@@ -17,6 +17,19 @@ use transcript::{Budget, Utterance};
 /// A session that goes on is kept anew after this time, so that retention, which goes by when it was
 /// last kept, leaves it: a day, in milliseconds.
 const KEEP_AGAIN_AFTER_MILLIS: i64 = 24 * 60 * 60 * 1000;
+/// A file name for what belongs to a conversation: the hash of it in hexadecimal.
+pub(crate) fn file_name(of: &Conversation) -> String {
+    hexadecimal(&of.hash())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        write!(text, "{byte:02x}").expect("writing to a String cannot fail");
+    }
+    text
+}
+
 /// Bytes of the hash in a session's key: no two conversations of one gateway share 128 bits.
 const KEY_BYTES: usize = 16;
 
@@ -50,11 +63,13 @@ impl Session {
     /// conversation's: 32 hexadecimal digits.
     #[must_use]
     pub fn key(&self) -> String {
-        let mut key = String::with_capacity(2 * KEY_BYTES);
-        for byte in &self.of.hash()[..KEY_BYTES] {
-            write!(key, "{byte:02x}").expect("writing to a String cannot fail");
-        }
-        key
+        hexadecimal(&self.of.hash()[..KEY_BYTES])
+    }
+
+    /// A file name for it: 64 hexadecimal digits, so that no id of a caller becomes a path.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        file_name(&self.of)
     }
 
     /// What the backend calls it, if that is known.

@@ -7,7 +7,6 @@ use nuncio_store::{Conversation, Cursor, Include, ListQuery, Store, StoreError, 
 use nuncio_wire::{Role, TaskState};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use super::transcript::{self, Budget, Utterance};
 
@@ -181,11 +180,7 @@ async fn find(store: &dyn Store, wanted: &Wanted) -> Result<Vec<ConversationReco
 }
 
 fn record_of(of: &Conversation, last_millis: i64) -> ConversationRecord {
-    let mut file = String::with_capacity(70);
-    for byte in of.hash() {
-        write!(file, "{byte:02x}").expect("writing to a String cannot fail");
-    }
-    file.push_str(".jsonl");
+    let file = format!("{}.jsonl", super::file_name(of));
     ConversationRecord {
         context_id: of.context_id.to_string(),
         agent: of.agent.to_string(),

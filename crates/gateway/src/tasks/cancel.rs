@@ -52,6 +52,9 @@ impl Engine {
                 if let Some(agent) = self.agents.get(&live.agent) {
                     agent.backend.abandon(&live.id).await;
                 }
+                if live.is_worker() {
+                    self.forget_worker(live).await;
+                }
                 Ok((live.task(), live.dialect))
             }
             Err(error) if error.kind == ErrorKind::UnsupportedOperation => {

@@ -55,6 +55,9 @@ impl Engine {
         if !self.commit_end(live, changes).await {
             return self.close_turn(live).await;
         }
+        if live.state().is_terminal() && live.is_worker() {
+            self.forget_worker(live).await;
+        }
         if live.take_late_cancel() {
             self.cancel_now(live).await;
         }
@@ -64,6 +67,17 @@ impl Engine {
     pub(super) async fn close_turn(&self, live: &Arc<LiveTask>) {
         if live.end_turn() {
             self.cancel_now(live).await;
+        }
+    }
+
+    /// The work is done: nobody comes back to the worker.
+    pub(super) async fn forget_worker(&self, live: &LiveTask) {
+        let session = self.session(&live.agent, &live.owner, &live.context_id);
+        if let Some(agent) = self.agents.get(&live.agent) {
+            agent.backend.forget(&session).await;
+        }
+        if let Err(error) = session.forget().await {
+            tracing::warn!(%error, task = %live.id, "a worker's session is still noted");
         }
     }
 

@@ -66,6 +66,7 @@ impl Engine {
         let turn = Turn {
             session: self.session(&agent.name, &live.owner, &live.context_id),
             is_resumed: false,
+            is_worker: live.is_worker(),
             agent: agent.name.clone(),
             owner: live.owner.clone(),
             task_id: live.id.clone(),

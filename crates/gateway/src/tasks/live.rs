@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::encode;
 use super::live_tasks::LiveTasks;
+use crate::fleet::workers;
 
 /// Events kept in memory for readers that keep up; slower ones read from the store.
 const TAIL_EVENTS: usize = 256;
@@ -119,6 +120,11 @@ impl LiveTask {
     }
 
     /// A task read from the store.
+    /// Whether its conversation ends with it.
+    pub(super) fn is_worker(&self) -> bool {
+        workers::is_worker(self.view.lock().task.metadata.as_ref())
+    }
+
     pub(super) fn from_record(
         table: &Arc<LiveTasks>,
         record: &TaskRecord,

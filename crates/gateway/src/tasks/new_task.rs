@@ -144,6 +144,7 @@ impl Engine {
             dialect,
             alias,
             payload_hash,
+            task_metadata,
             push_config,
             ..
         } = submission;
@@ -176,16 +177,19 @@ impl Engine {
             status: encode::json(&status),
             status_millis: now.as_millis(),
             message: encode::json(&message),
-            metadata: None,
+            metadata: task_metadata.as_ref().map(encode::json),
             repeat,
             push_config,
         };
-        let task = begun(status, message.clone());
+        let mut task = begun(status, message.clone());
+        let is_worker = task_metadata.is_some();
+        task.metadata = task_metadata;
         let live = Arc::new(LiveTask::new(&self.live, whose(&new), task));
         let message = inbound::present(message);
         let turn = Turn {
             session: self.session(&agent.name, &owner, &context_id),
             is_resumed: false,
+            is_worker,
             agent: agent.name.clone(),
             owner,
             task_id,

@@ -74,6 +74,7 @@ impl Engine {
         let message = inbound::present(message);
         let turn = Turn {
             session: self.session(&agent.name, &record.owner, &record.context_id),
+            is_worker: live.is_worker(),
             is_resumed: record.state == TaskState::Working,
             agent: agent.name.clone(),
             owner: record.owner.clone(),

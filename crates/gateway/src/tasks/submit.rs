@@ -6,7 +6,7 @@
 use nuncio_store::{NewPushConfig, Visibility};
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::operation::SendMessageRequest;
-use nuncio_wire::{A2aError, ErrorKind, Message};
+use nuncio_wire::{A2aError, ErrorKind, Message, Metadata};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -32,6 +32,8 @@ pub struct Submission {
     pub alias: Option<String>,
     /// SHA-256 of the parameters as received.
     pub payload_hash: [u8; 32],
+    /// What the task says of itself: a worker's, for now.
+    pub task_metadata: Option<Metadata>,
     /// Where the task's events are to be pushed to.
     pub push_config: Option<NewPushConfig>,
     /// Whether the answer is a stream.

@@ -15,6 +15,7 @@ mod session;
 pub(crate) mod task;
 mod wait;
 mod webhook;
+pub(crate) mod worker;
 
 use crate::args::{Command, ConfigCommand};
 use crate::exit_code::ExitCode;
@@ -31,6 +32,7 @@ pub(crate) async fn run(command: Command) -> ExitCode {
         Command::Peers(noun) => peers::run(noun.command),
         Command::Agents(noun) => agents::run(noun.command).await,
         Command::History(args) => history::run(*args).await,
+        Command::Worker(noun) => worker::run(noun.command).await,
         Command::Config(noun) => match noun.command {
             ConfigCommand::Check(args) => config::check(args),
             ConfigCommand::Schema => config::schema(),

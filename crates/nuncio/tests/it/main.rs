@@ -26,3 +26,4 @@ mod program;
 mod push_recovery;
 mod serve_gateway;
 mod serve_peers;
+mod workers;

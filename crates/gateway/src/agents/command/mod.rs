@@ -15,7 +15,6 @@ mod settings;
 mod tests;
 mod variables;
 
-pub use context_dir::context_dir_name;
 pub use settings::{CommandSettings, DEFAULT_KILL_GRACE, DEFAULT_MAX_OUTPUT_BYTES, Protocol};
 pub use variables::MAX_JSON_VARIABLE_BYTES;
 
@@ -31,6 +30,7 @@ use super::process::{check_program, find_program};
 use super::reply::{Reply, Said};
 use super::{Agent, Turn, TurnEnd, TurnEvent, TurnEvents};
 use crate::config::CommandConfig;
+use crate::sessions::Session;
 use crate::tasks::Stopped;
 
 /// What a caller is told when a program ends well and says nothing.
@@ -169,6 +169,19 @@ impl Agent for Command {
 
     fn answers_directly(&self) -> bool {
         self.settings.protocol == Protocol::Jsonl
+    }
+
+    async fn forget(&self, session: &Session) {
+        let roots = [&self.settings.context_dirs, &self.settings.worker_dirs];
+        for root in roots.into_iter().flatten() {
+            let dir = root.join(session.file_name());
+            match tokio::fs::remove_dir_all(&dir).await {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    tracing::warn!(%error, dir = %dir.display(), "a directory stays");
+                }
+                _ => {}
+            }
+        }
     }
 
     async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {

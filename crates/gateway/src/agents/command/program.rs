@@ -174,10 +174,13 @@ fn prepare(
 ) -> impl FnOnce() -> Result<Prepared, String> + Send + 'static {
     move || {
         let program = find_program(&settings.command, &settings.cwd, &settings.environment)?;
-        let context_dir = settings
-            .context_dirs
-            .as_deref()
-            .map(|root| context_dir(root, &turn))
+        let root = if turn.is_worker {
+            settings.worker_dirs.as_deref()
+        } else {
+            settings.context_dirs.as_deref()
+        };
+        let context_dir = root
+            .map(|root| context_dir(root, &turn.session))
             .transpose()?;
         let scratch = Scratch::create(settings.scratch_dir.as_deref(), &turn.message)
             .map_err(|error| format!("the turn's directory could not be made: {error}"))?;

@@ -15,6 +15,8 @@ pub const DEFAULT_MAX_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
 pub const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(2);
 /// Directory of the data directory that holds those of conversations.
 const CONTEXT_DIRS: &str = "contexts";
+/// Directory of the data directory that holds those of workers.
+const WORKER_DIRS: &str = "workers";
 /// Directory of the data directory that holds those of running turns.
 const TURN_DIRS: &str = "turns";
 /// How a program is spoken to.
@@ -42,6 +44,8 @@ pub struct CommandSettings {
     pub environment: Environment,
     /// Gives each conversation its own working directory below this one.
     pub context_dirs: Option<PathBuf>,
+    /// Where the directories of workers are made; `None`: they have none.
+    pub worker_dirs: Option<PathBuf>,
     /// Where the directories of single turns are made; `None`: the system's temporary directory.
     pub scratch_dir: Option<PathBuf>,
     /// Most bytes of output of one turn: standard output, and the files it leaves.
@@ -60,6 +64,7 @@ impl CommandSettings {
             cwd,
             environment,
             context_dirs: None,
+            worker_dirs: None,
             scratch_dir: None,
             max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,
             kill_grace: DEFAULT_KILL_GRACE,
@@ -83,6 +88,7 @@ impl CommandSettings {
                 CommandProtocol::Jsonl => Protocol::Jsonl,
             },
             context_dirs: context_dirs.transpose()?,
+            worker_dirs: Some(place(&data_dir.join(WORKER_DIRS))?),
             scratch_dir: Some(place(&data_dir.join(TURN_DIRS))?),
             max_output_bytes: config.max_output_bytes as u64,
             kill_grace: program.kill_grace.get(),

@@ -52,6 +52,7 @@ impl Kit {
             dialect: Dialect::V1,
             alias: None,
             payload_hash: [0; 32],
+            task_metadata: None,
             push_config: None,
             streams: false,
         }

@@ -74,6 +74,7 @@ impl Gateway {
             dialect: Dialect::V1,
             alias: None,
             payload_hash: [0; 32],
+            task_metadata: None,
             push_config: None,
             streams: false,
         }

@@ -180,7 +180,11 @@ async fn a_conversation_has_a_directory_of_its_own() {
     again.context_id = Some(task.context_id.clone());
     let second = gateway.send(again.clone()).await;
     assert!(only_text(&second).ends_with("\none two "), "{second:?}");
-    let name = super::super::context_dir_name("agent", "peer:alice", &task.context_id);
+    let name = crate::sessions::file_name(&nuncio_store::Conversation {
+        agent: "agent".into(),
+        owner: "peer:alice".into(),
+        context_id: task.context_id.as_str().into(),
+    });
     assert!(
         only_text(&task).contains(&format!("/contexts/{name}\n")),
         "{task:?}"
