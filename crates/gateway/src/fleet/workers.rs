@@ -61,7 +61,8 @@ pub fn admit(
     }
     let may_call = config.callers.iter().any(|it| **it == *caller.owner);
     let may_run = config.agents.iter().any(|it| it == agent);
-    if !caller.is_operator() && !(may_call && may_run) {
+    let may = caller.is_operator() || (may_call && may_run);
+    if !may {
         let text = format!(
             "You may not run workers of agent '{agent}' here. Its operator can allow it ([workers] agents and callers); without worker metadata the message is an ordinary one."
         );

@@ -158,12 +158,6 @@ impl Engine {
             message: None,
             timestamp: Some(now),
         };
-        let repeat = Repeat {
-            key: request.idempotency_key,
-            key_expires_millis: now.as_millis() + KEY_LIFE_MILLIS,
-            message_id: message.message_id.clone(),
-            payload_hash,
-        };
         let new = NewTask {
             id: task_id.clone(),
             agent: agent.name.clone(),
@@ -178,7 +172,7 @@ impl Engine {
             status_millis: now.as_millis(),
             message: encode::json(&message),
             metadata: task_metadata.as_ref().map(encode::json),
-            repeat,
+            repeat: repeat_of(request.idempotency_key, &message, payload_hash),
             push_config,
         };
         let mut task = begun(status, message.clone());
@@ -203,6 +197,16 @@ impl Engine {
             cancel: live.begin_turn().expect("a new task has no turn yet"),
         };
         (new, live, turn)
+    }
+}
+
+/// What makes a repeat of this send recognisable.
+fn repeat_of(key: Option<String>, message: &Message, payload_hash: [u8; 32]) -> Repeat {
+    Repeat {
+        key,
+        key_expires_millis: clock::now_millis() + KEY_LIFE_MILLIS,
+        message_id: message.message_id.clone(),
+        payload_hash,
     }
 }
 
