@@ -36,6 +36,10 @@ over_bindings! {
         let task = rig.get_task(id.as_str().unwrap()).await;
         assert_eq!(task["status"]["state"], "TASK_STATE_CANCELED");
         assert!(!task.to_string().contains("late"));
+        let listed = rig.call("ListTasks", json!({"status": "TASK_STATE_CANCELED"})).await;
+        assert_eq!(listed["result"]["tasks"][0]["id"], id, "{listed}");
+        let last = frames.rest().await.pop().unwrap();
+        assert_eq!(last["statusUpdate"]["status"]["state"], "TASK_STATE_CANCELED");
     }
 
     async fn what_waits_for_its_turn_or_its_caller_can_be_canceled(over: Over) {

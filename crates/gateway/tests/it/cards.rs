@@ -77,6 +77,23 @@ async fn caches_may_keep_and_revalidate_a_card() {
 }
 
 #[tokio::test]
+async fn the_tag_of_a_card_follows_what_it_says() {
+    let mut tags = Vec::new();
+    for skill in ["one", "one", "two"] {
+        let config = format!(
+            "[server]\npublic_url = \"https://agents.example\"\n\
+             [agents.echo]\nbackend = \"echo\"\nskills = [{{ id = \"s\", name = \"{skill}\" }}]\n"
+        );
+        let rig = Rig::start(Store::Memory, &config).await;
+        let host = [("host", "agents.example")];
+        let card = rig.get("/.well-known/agent-card.json", &host).await;
+        assert_eq!(card.json["skills"][0]["name"], skill, "{}", card.json);
+        tags.push(card.header("etag").to_owned());
+    }
+    assert!(tags[0] == tags[1] && tags[1] != tags[2], "{tags:?}");
+}
+
+#[tokio::test]
 async fn old_readers_find_a_card_they_understand() {
     let rig = Rig::start(Store::Memory, TWO).await;
     let merged = rig

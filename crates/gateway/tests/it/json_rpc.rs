@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, Store, message};
+use crate::rig::{ECHO, Rig, Store, artifact_text, message};
 
 #[tokio::test]
 async fn every_body_gets_one_answer_with_the_right_code_and_id() {
@@ -124,6 +124,44 @@ async fn each_request_is_served_in_the_dialect_it_speaks() {
     );
 }
 
+/// `blocking` is a member of 0.3; 1.0 ignores what it does not know.
+#[tokio::test]
+async fn the_flag_of_0_3_counts_in_0_3_alone() {
+    let rig = Rig::with_script(Store::Memory, "sleep 0.3; echo done").await;
+    let mut new = message("go");
+    new["configuration"] = json!({"blocking": false});
+    let waited = rig.call("SendMessage", new).await;
+    let task = &waited["result"]["task"];
+    assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED", "{waited}");
+    assert_eq!(artifact_text(task), "done\n");
+    let old = |blocking: Value| {
+        let parts = json!([{"kind": "text", "text": "go"}]);
+        json!({
+            "message": {"kind": "message", "messageId": "m", "role": "user", "parts": parts},
+            "configuration": {"blocking": blocking},
+        })
+    };
+    for (blocking, state) in [(json!(false), "working"), (json!(true), "completed")] {
+        let sent = rig.call_in("0.3", "message/send", old(blocking)).await;
+        assert_eq!(sent["result"]["status"]["state"], state, "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_is_served_with_and_without_a_slash_at_its_end() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": message("x")});
+    for path in ["", "/", "/agents/echo", "/agents/echo/"] {
+        let answer = rig.post(path, &[], &body.to_string()).await;
+        let state = &answer.json["result"]["task"]["status"]["state"];
+        assert_eq!(
+            (answer.status, state),
+            (200, &json!("TASK_STATE_COMPLETED")),
+            "{path}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_0_3_stream_says_when_it_is_over() {
     let rig = Rig::start(Store::Memory, ECHO).await;
@@ -189,6 +227,14 @@ async fn answers_and_frames_carry_the_id_of_the_request() {
         ("SendStreamingMessage", message("x"), json!("s")),
         ("SubscribeToTask", json!({}), json!(9)),
         ("SendMessage", message("x"), json!(1.5)),
+        ("SendMessage", message("x"), json!(0)),
+        ("SendMessage", message("x"), json!("")),
+        (
+            "SendMessage",
+            message("x"),
+            json!(9_007_199_254_740_992_i64),
+        ),
+        ("SendMessage", message("x"), Value::Null),
     ] {
         let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         let answer = rig.post("/", &[], &body.to_string()).await;

@@ -41,6 +41,7 @@ over_bindings! {
         for (params, count) in [
             (json!({"contextId": context}), 1),
             (json!({"contextId": "other"}), 0),
+            (json!({"pageSize": 100}), 1),
             (json!({"status": "TASK_STATE_COMPLETED", "contextId": context}), 1),
             (json!({"status": "TASK_STATE_WORKING"}), 0),
             (json!({"statusTimestampAfter": task["status"]["timestamp"]}), 1),

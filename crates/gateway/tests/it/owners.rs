@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, message, over_bindings, script_agent};
+use crate::rig::{ECHO, Rig, artifact_text, message, over_bindings, script_agent};
 
 const TOKENS: &str = "[security]\npeer_tokens = { alice = \"env:ALICE\", bob = \"env:BOB\" }\nbearer_token = \"env:SHARED\"\n";
 const ALICE: [(&str, &str); 1] = [("authorization", "Bearer alice")];
@@ -52,6 +52,25 @@ over_bindings! {
         for who in [ALICE, BOB] {
             let listed = rig.call_as(&who, "ListTasks", json!({"contextId": "shared-name"})).await;
             assert_eq!(listed["result"]["totalSize"], 1);
+        }
+    }
+
+    async fn the_same_context_id_at_two_agents_never_meets(over: Over) {
+        let notes = "text=$(cat); test \"$text\" = recall || echo \"$text\" > note; cat note";
+        let agents = ["one", "two"].map(|name| script_agent(name, notes, "context_dir = true"));
+        let rig = Rig::start(over, &agents.concat()).await;
+        let tell = async |agent: &str, text: &str| {
+            let mut params = message(text);
+            params["message"]["contextId"] = json!("shared-name");
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+            let answer = rig.post(&format!("/agents/{agent}"), &[], &body.to_string()).await;
+            artifact_text(&answer.json["result"]["task"]).to_owned()
+        };
+        for agent in ["one", "two"] {
+            assert_eq!(tell(agent, agent).await, format!("{agent}\n"));
+        }
+        for agent in ["one", "two"] {
+            assert_eq!(tell(agent, "recall").await, format!("{agent}\n"));
         }
     }
 

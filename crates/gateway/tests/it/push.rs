@@ -119,6 +119,26 @@ over_stores! {
         }
     }
 
+    async fn an_agent_that_dies_fails_its_task_alike_by_stream_and_push(store: Store) {
+        for (script, reason) in [("echo inner >&2; exit 3", "exit code 3"), ("kill -9 $$", "signal 9")] {
+            let mut hook = Receiver::start().await;
+            let agent = script_agent("worker", script, "");
+            let rig = Rig::start(store, &format!("{agent}{QUICK}")).await;
+            let params = with_hook("x", json!({"url": hook.base}));
+            let mut frames = rig.stream(&[], "SendStreamingMessage", params).await;
+            let task = frames.result().await["task"]["id"].clone();
+            let streamed = frames.rest().await.pop().unwrap();
+            let pushed = hook.take(2).await.pop().unwrap().body;
+            assert_eq!(streamed, pushed);
+            let status = &pushed["statusUpdate"]["status"];
+            assert_eq!(status["state"], "TASK_STATE_FAILED", "{pushed}");
+            let said = status["message"]["parts"][0]["text"].as_str().unwrap();
+            assert!(said.contains(reason) && !said.contains("inner"), "{pushed}");
+            assert_eq!((&pushed["statusUpdate"]["taskId"], &status["message"]["taskId"]), (&task, &task));
+            assert_eq!(rig.get_task(task.as_str().unwrap()).await["status"], *status);
+        }
+    }
+
     async fn a_follow_up_can_bring_a_webhook(store: Store) {
         let mut hook = Receiver::start().await;
         let rig = asking(store).await;

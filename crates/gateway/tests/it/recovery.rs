@@ -44,6 +44,25 @@ over_databases! {
         assert_eq!(artifact_text(&later), "got later\n");
     }
 
+    async fn a_key_outlives_the_gateway_and_is_its_callers_own(store: Store) {
+        let tokens = "[security]\npeer_tokens = { alice = \"env:ALICE\", bob = \"env:BOB\" }\n";
+        let agent = script_agent("worker", "sleep 0.2; echo done", "");
+        let mut rig = Rig::start(store, &format!("{agent}{tokens}")).await;
+        let alice = [("authorization", "Bearer alice"), ("idempotency-key", "k")];
+        let bob = [("authorization", "Bearer bob"), ("idempotency-key", "k")];
+        let send = async |rig: &Rig, who: &[(&str, &str)]| {
+            let answer = rig.call_as(who, "SendMessage", message("once")).await;
+            answer["result"]["task"]["id"].as_str().expect("a task").to_owned()
+        };
+        let (one, other) = tokio::join!(send(&rig, &alice), send(&rig, &alice));
+        let theirs = send(&rig, &bob).await;
+        assert_eq!(one, other, "twice at once is one task");
+        assert_ne!(one, theirs, "another caller's key is another key");
+        rig.restart(Duration::from_secs(5)).await;
+        assert_eq!(send(&rig, &alice).await, one);
+        assert_eq!(send(&rig, &bob).await, theirs);
+    }
+
     async fn a_reader_resumes_over_a_clean_restart(store: Store) {
         let script =
             "text=$(cat); if [ \"$text\" = yes ]; then echo ok; else echo one; echo two; fi; echo more";

@@ -1,8 +1,8 @@
 //! What is refused by name, over every binding: wrong members, and what the agent does not declare.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::rig::{ECHO, Rig, message, over_bindings};
+use crate::rig::{Answer, ECHO, Rig, message, over_bindings};
 
 over_bindings! {
     async fn missing_and_wrong_members_are_named(over: Over) {
@@ -100,6 +100,8 @@ over_bindings! {
             rig.call("SendMessage", inline).await["error"]["code"],
             -32003
         );
+        let tasks = rig.call("ListTasks", json!({})).await;
+        assert_eq!(tasks["result"]["totalSize"], 0, "nothing has run: {tasks}");
         for (media_type, code) in [
             ("text/markdown", None),
             ("image/png", None),
@@ -119,20 +121,7 @@ over_bindings! {
         let config = "[agents.echo]\nbackend = \"echo\"\ncapabilities = { extensions = [{ uri = \"urn:x:must\", required = true }, { uri = \"urn:x:may\" }] }\n";
         let rig = Rig::start(over, config).await;
         let named = [("a2a-extensions", "urn:x:other,urn:x:may, urn:x:must")];
-        let push = json!({"taskId": "t", "id": "c", "url": "https://example.com/"});
-        for (method, params) in [
-            ("SendMessage", message("x")),
-            ("SendStreamingMessage", message("x")),
-            ("GetTask", json!({"id": "t"})),
-            ("ListTasks", json!({})),
-            ("CancelTask", json!({"id": "t"})),
-            ("SubscribeToTask", json!({"id": "t"})),
-            ("CreateTaskPushNotificationConfig", push.clone()),
-            ("GetTaskPushNotificationConfig", push.clone()),
-            ("ListTaskPushNotificationConfigs", push.clone()),
-            ("DeleteTaskPushNotificationConfig", push),
-            ("GetExtendedAgentCard", json!({})),
-        ] {
+        for (method, params) in every_operation() {
             let answer = rig.call(method, params.clone()).await;
             assert_eq!(answer["error"]["code"], -32008, "{method} {answer}");
             assert!(answer["error"]["message"].as_str().unwrap().contains("urn:x:must"), "{answer}");
@@ -145,4 +134,42 @@ over_bindings! {
         assert_eq!(answer.header("a2a-extensions"), "urn:x:may, urn:x:must");
         assert_eq!(answer.header("x-a2a-extensions"), "");
     }
+
+    async fn a_version_that_is_not_spoken_is_refused_on_every_operation(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
+        for (method, params) in every_operation() {
+            for version in ["99.0", "2.0", "0.3"] {
+                let answer = in_version(&rig, version, method, &params).await;
+                assert_eq!(answer["error"]["code"], -32009, "{method} {version}: {answer}");
+            }
+        }
+        assert_eq!(rig.call("ListTasks", json!({})).await["result"]["totalSize"], 0);
+    }
+}
+
+/// Each operation with parameters that are right in themselves.
+fn every_operation() -> [(&'static str, Value); 11] {
+    let push = json!({"taskId": "t", "id": "c", "url": "https://example.com/"});
+    [
+        ("SendMessage", message("x")),
+        ("SendStreamingMessage", message("x")),
+        ("GetTask", json!({"id": "t"})),
+        ("ListTasks", json!({})),
+        ("CancelTask", json!({"id": "t"})),
+        ("SubscribeToTask", json!({"id": "t"})),
+        ("CreateTaskPushNotificationConfig", push.clone()),
+        ("GetTaskPushNotificationConfig", push.clone()),
+        ("ListTaskPushNotificationConfigs", push.clone()),
+        ("DeleteTaskPushNotificationConfig", push),
+        ("GetExtendedAgentCard", json!({})),
+    ]
+}
+
+/// A call that names this version and no other.
+async fn in_version(rig: &Rig, version: &'static str, method: &str, params: &Value) -> Value {
+    let mut request = rig.operation(&[], method, &params.to_string());
+    let version = http::HeaderValue::from_static(version);
+    request.headers_mut().insert("a2a-version", version);
+    let answer = Answer::of(rig.request(request).await).await;
+    rig.outcome(method, &answer)
 }

@@ -279,8 +279,13 @@ impl Rig {
     ) -> (Answer, Value) {
         let request = self.operation(headers, method, params);
         let answer = Answer::of(self.request(request).await).await;
-        let outcome = self.over.binding.outcome(method, &answer);
+        let outcome = self.outcome(method, &answer);
         (answer, outcome)
+    }
+
+    /// What came of a call, in the shape of [`Binding::outcome`].
+    pub fn outcome(&self, method: &str, answer: &Answer) -> Value {
+        self.over.binding.outcome(method, answer)
     }
 
     /// A request without a body, with any verb.

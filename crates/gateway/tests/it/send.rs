@@ -158,13 +158,26 @@ over_bindings! {
             let answer = rig.call("GetTask", json!({"id": id, "historyLength": length})).await;
             assert_eq!(answer["result"]["history"].as_array().map_or(0, Vec::len), count, "{answer}");
         }
+        let mut streamed = rig.stream(&[], "SendStreamingMessage", with(json!(0))).await;
+        let first = streamed.result().await;
+        assert!(first["task"].get("history").is_none(), "{first}");
+        for (length, count) in [(0, 0), (1, 1)] {
+            let listed = rig.call("ListTasks", json!({"historyLength": length})).await;
+            let task = &listed["result"]["tasks"][0];
+            assert_eq!(task["history"].as_array().map_or(0, Vec::len), count, "{listed}");
+        }
         for wrong in [json!(-1), json!("x"), json!(1.5), json!(4_294_967_296_u64)] {
             if !over.binding.can_say("SendMessage", &with(wrong.clone())) {
                 continue;
             }
             let answer = rig.call("GetTask", json!({"id": id, "historyLength": wrong})).await;
             assert_eq!(answer["error"]["code"], -32602, "{wrong} {answer}");
-            assert_eq!(rig.call("SendMessage", with(wrong)).await["error"]["code"], -32602);
+            for method in ["SendMessage", "SendStreamingMessage"] {
+                let answer = rig.call(method, with(wrong.clone())).await;
+                assert_eq!(answer["error"]["code"], -32602, "{method} {wrong} {answer}");
+            }
+            let answer = rig.call("ListTasks", json!({"historyLength": wrong})).await;
+            assert_eq!(answer["error"]["code"], -32602, "{answer}");
         }
     }
 
@@ -172,6 +185,10 @@ over_bindings! {
         let rig = Rig::start(over, ECHO).await;
         let text = "漢字 👩‍👩‍👧 \u{202e}rtl \u{2028} <b>&\"' \\ ";
         assert_eq!(artifact_text(&rig.send(text).await), text);
+        let mut frames = rig.stream(&[], "SendStreamingMessage", message(text)).await;
+        frames.result().await;
+        let chunk = frames.result().await;
+        assert_eq!(chunk["artifactUpdate"]["artifact"]["parts"][0]["text"], text);
         let nul = rig.call("SendMessage", message("a\0b")).await;
         assert_eq!(nul["error"]["code"], -32602, "{nul}");
     }
@@ -201,5 +218,15 @@ over_json_bindings! {
         let (answer, _) = rig.exchange(&[], "SendMessage", params).await;
         let raw = std::str::from_utf8(&answer.body).unwrap();
         assert!(raw.contains(r#"{"data":{"b":9007199254740993,"a":1e400,"a":3.0}}"#), "{raw}");
+    }
+
+    async fn half_a_character_is_no_text(over: Over) {
+        let rig = Rig::start(over, ECHO).await;
+        let params = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"a\ud800b"}]}}"#;
+        for method in ["SendMessage", "SendStreamingMessage"] {
+            let (_, outcome) = rig.exchange(&[], method, params).await;
+            assert_eq!(outcome["error"]["code"], -32700, "{outcome}");
+        }
+        assert_eq!(artifact_text(&rig.send("still there").await), "still there");
     }
 }

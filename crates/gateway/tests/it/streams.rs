@@ -1,9 +1,12 @@
 //! SendStreamingMessage and SubscribeToTask: order, ends, resume, independence.
 
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
+use std::time::Duration;
 
+use crate::binding::Binding;
 use crate::rig::{
-    ECHO, Rig, artifact_text, message, over_bindings, over_json_bindings, script_agent,
+    ECHO, Over, Rig, Store, artifact_text, message, over_bindings, over_json_bindings, script_agent,
 };
 
 over_bindings! {
@@ -23,6 +26,54 @@ over_bindings! {
             assert_eq!(update["contextId"], task["contextId"]);
         }
         assert_eq!(first_id.is_some_and(|id| id.contains('-')), over.binding.is_json());
+    }
+
+    async fn every_event_and_message_names_its_task_and_context(over: Over) {
+        let script = r#"text=$(cat); if [ "$text" = yes ]; then echo ok; else echo '[INPUT_REQUIRED] sure?'; fi"#;
+        let rig = Rig::with_script(over, script).await;
+        let mut first = rig.stream(&[], "SendStreamingMessage", message("x")).await;
+        let task = first.result().await["task"].clone();
+        assert_ne!(task["contextId"], "", "{task}");
+        let mut events = first.rest().await;
+        let mut answer = message("yes");
+        answer["message"]["taskId"] = task["id"].clone();
+        let mut second = rig.stream(&[], "SendStreamingMessage", answer).await;
+        assert_eq!(second.result().await["task"]["id"], task["id"]);
+        events.extend(second.rest().await);
+        let mut said = 0;
+        for event in &events {
+            let update = event.as_object().unwrap().values().next().unwrap();
+            let message = update["status"].get("message");
+            said += usize::from(message.is_some());
+            for it in [Some(update), message].into_iter().flatten() {
+                assert_eq!((&it["taskId"], &it["contextId"]), (&task["id"], &task["contextId"]), "{event}");
+            }
+        }
+        assert!(events.len() >= 3 && said > 0, "{events:?}");
+        let kept = rig.get_task(task["id"].as_str().unwrap()).await;
+        for message in kept["history"].as_array().unwrap() {
+            assert_eq!((&message["taskId"], &message["contextId"]), (&task["id"], &task["contextId"]), "{kept}");
+        }
+    }
+
+    async fn streams_that_were_dropped_leave_nothing_behind(over: Over) {
+        let rig = Rig::with_script(over, "echo '[INPUT_REQUIRED] ?'").await;
+        let params = json!({"id": rig.send("x").await["id"]});
+        let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        // The client's own connection and its housekeeping come and go: a few tasks more or less.
+        let most = alive() + 10;
+        for _ in 0..20 {
+            let mut open = Vec::new();
+            for _ in 0..25 {
+                let mut frames = rig.stream(&[], "SubscribeToTask", params.clone()).await;
+                frames.result().await;
+                open.push(frames);
+            }
+            drop(open);
+        }
+        while alive() > most {
+            rig.call("GetTask", params.clone()).await;
+        }
     }
 
     async fn chunks_arrive_in_order_and_add_up_to_the_artifact(over: Over) {
@@ -149,5 +200,37 @@ over_json_bindings! {
         assert_eq!(rest.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
         let plain = rig.call("SubscribeToTask", json!({"id": id})).await;
         assert_eq!(plain["error"]["code"], -32004, "{plain}");
+    }
+}
+
+/// Longest silence on an open stream: proxies cut links that are silent for longer.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// The clock of the test runs ahead while everybody waits.
+#[tokio::test]
+async fn a_stream_without_events_is_never_silent_for_long() {
+    for binding in [Binding::JsonRpc, Binding::Rest] {
+        let store = Store::Memory;
+        let rig = Rig::with_script(Over { store, binding }, "echo '[INPUT_REQUIRED] ?'").await;
+        let params = json!({"id": rig.send("x").await["id"]}).to_string();
+        let mut response = rig
+            .request(rig.operation(&[], "SubscribeToTask", &params))
+            .await;
+        response.frame().await.unwrap().unwrap();
+        tokio::time::pause();
+        let began = tokio::time::Instant::now();
+        let mut beats = 0;
+        while began.elapsed() < 6 * SILENCE {
+            let frame = response.frame().await.unwrap().unwrap();
+            let text = String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap();
+            assert!(
+                text.lines()
+                    .all(|line| line.is_empty() || line.starts_with(':')),
+                "{text}"
+            );
+            beats += text.lines().filter(|line| line.starts_with(':')).count();
+        }
+        assert!(beats >= 6, "{beats} in {:?}", began.elapsed());
+        tokio::time::resume();
     }
 }
