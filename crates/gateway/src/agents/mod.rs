@@ -14,8 +14,10 @@ use crate::ids;
 use crate::sessions::Session;
 pub use crate::tasks::TurnEvents;
 
+pub mod acp;
 pub mod command;
 pub mod conformance;
+mod conversation_dir;
 pub mod echo;
 mod fault;
 mod file_name;

@@ -40,6 +40,8 @@ pub(crate) trait Source {
 pub(crate) enum Heard {
     /// Text, which was added.
     Text,
+    /// Something else, which comes after the text so far.
+    Event(TurnEvent),
     /// Nothing more comes.
     End,
 }
@@ -129,6 +131,7 @@ impl Reply {
             };
             match heard {
                 Some(Heard::Text) => self.decide(false),
+                Some(Heard::Event(event)) => self.emit_before(event, events).await?,
                 Some(Heard::End) => break,
                 None => self.emit(events).await?,
             }
@@ -212,6 +215,25 @@ impl Reply {
 
     async fn emit(&mut self, events: &mut TurnEvents) -> Result<(), Stopped> {
         events.emit(self.chunk(false)).await
+    }
+
+    /// Emits an event after the text that came before it, in one commit.
+    async fn emit_before(
+        &mut self,
+        event: TurnEvent,
+        events: &mut TurnEvents,
+    ) -> Result<(), Stopped> {
+        if self.kind == Kind::Text && !self.held.is_empty() {
+            events.push(self.chunk(false));
+        }
+        events.emit(event).await
+    }
+
+    /// Emits the text so far: the reply goes on in another turn.
+    pub(crate) fn pause(&mut self, events: &mut TurnEvents) {
+        if self.kind == Kind::Text && !self.held.is_empty() {
+            events.push(self.chunk(false));
+        }
     }
 
     fn chunk(&mut self, last_chunk: bool) -> TurnEvent {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::Agent;
+use super::acp::Acp;
 use super::command::Command;
 use super::conformance::{Conformance, INPUT_MODES, ProfileSwitches};
 use super::echo::Echo;
@@ -74,6 +75,7 @@ impl ServedAgent {
                 Box::new(Command::new(command, data_dir)?),
                 command.turn_timeout,
             ),
+            BackendConfig::Acp(acp) => (Box::new(Acp::new(name, acp, data_dir)?), acp.turn_timeout),
             BackendConfig::OpenAi(openai) => (Box::new(OpenAi::new(openai)?), openai.turn_timeout),
             BackendConfig::Conformance(settings) => {
                 let agent = Conformance::new(settings)?;

@@ -37,8 +37,8 @@ pub use agents::{
 };
 pub use allowed_address::AllowedAddress;
 pub use backends::{
-    BackendConfig, CommandConfig, CommandProtocol, ConformanceConfig, DEFAULT_TURN_TIMEOUT,
-    EchoConfig, OpenAiConfig, ProgramConfig,
+    AcpConfig, AcpPermissions, AcpPreset, BackendConfig, CommandConfig, CommandProtocol,
+    ConformanceConfig, DEFAULT_TURN_TIMEOUT, EchoConfig, OpenAiConfig, ProgramConfig,
 };
 pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};
@@ -115,9 +115,7 @@ impl Config {
     /// otherwise.
     pub fn inherit_environment(&mut self, env: &dyn Fn(&str) -> Option<String>) {
         for agent in self.agents.values_mut() {
-            if let Some((_, program)) = agent.backend.program_mut() {
-                program.inherit(env);
-            }
+            agent.backend.inherit_environment(env);
         }
     }
 

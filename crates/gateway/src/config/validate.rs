@@ -154,6 +154,13 @@ impl Config {
                 let key = format!("agents.{name}.command");
                 problems.error(key, "`command` must begin with a program".to_owned());
             }
+            if let BackendConfig::Acp(acp) = &agent.backend
+                && acp.preset.is_none()
+                && acp.command.is_empty()
+            {
+                let message = "an agent with `backend = \"acp\"` needs a `preset` or a `command`";
+                problems.error(format!("agents.{name}.backend"), message.to_owned());
+            }
             let mut skills = std::collections::HashSet::new();
             for (index, skill) in agent.skills.iter().enumerate() {
                 if !skills.insert(&skill.id) {

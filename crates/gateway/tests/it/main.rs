@@ -5,6 +5,7 @@
 //! operations into requests and answers into outcomes.
 #![allow(clippy::unwrap_used)] // a test that cannot go on panics
 
+mod acp;
 mod binding;
 mod cancel;
 mod cards;

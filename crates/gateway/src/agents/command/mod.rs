@@ -4,7 +4,6 @@
 //! is streamed with backpressure: it is not read while a commit is waited for. The contract with
 //! programs is in `docs/guides/command-agents.md`. Start with [`Command::run`], then `program`.
 
-mod context_dir;
 mod decode;
 mod jsonl;
 mod output;
@@ -25,6 +24,7 @@ use std::time::Duration;
 use self::jsonl::Lines;
 use self::output::{Output, Text};
 use self::program::{Program, describe};
+use super::conversation_dir;
 use super::fault::{error_id, told};
 use super::process::{check_program, find_program};
 use super::reply::{Reply, Said};
@@ -172,16 +172,13 @@ impl Agent for Command {
     }
 
     async fn forget(&self, session: &Session) {
-        let roots = [&self.settings.context_dirs, &self.settings.worker_dirs];
-        for root in roots.into_iter().flatten() {
-            let dir = root.join(session.file_name());
-            match tokio::fs::remove_dir_all(&dir).await {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    tracing::warn!(%error, dir = %dir.display(), "a directory stays");
-                }
-                _ => {}
-            }
-        }
+        let CommandSettings {
+            context_dirs,
+            worker_dirs,
+            ..
+        } = &self.settings;
+        let roots: Vec<_> = context_dirs.iter().chain(worker_dirs).collect();
+        conversation_dir::remove(&roots, session).await;
     }
 
     async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {

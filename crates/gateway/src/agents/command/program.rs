@@ -9,14 +9,13 @@ use std::time::Duration;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::Halt;
-use super::context_dir::context_dir;
 use super::output::{Gone, Output, feed};
 use super::scratch::Scratch;
 use super::settings::{CommandSettings, Protocol};
 use super::variables::turn_variables;
-use crate::agents::Turn;
 use crate::agents::part_text::text_without_files;
 use crate::agents::process::{Group, StderrTail, find_program};
+use crate::agents::{Turn, conversation_dir};
 
 /// The running program of one turn. Dropping it kills the whole group.
 pub(super) struct Program {
@@ -180,7 +179,7 @@ fn prepare(
             settings.context_dirs.as_deref()
         };
         let context_dir = root
-            .map(|root| context_dir(root, &turn.session))
+            .map(|root| conversation_dir::make(root, &turn.session))
             .transpose()?;
         let scratch = Scratch::create(settings.scratch_dir.as_deref(), &turn.message)
             .map_err(|error| format!("the turn's directory could not be made: {error}"))?;

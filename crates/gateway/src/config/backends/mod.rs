@@ -1,9 +1,11 @@
 //! `backend = "…"`: how an agent answers, and the settings that are its backend's own.
 
+mod acp;
 mod command;
 mod openai;
 mod program;
 
+pub use acp::{AcpConfig, AcpPermissions, AcpPreset};
 pub use command::{CommandConfig, CommandProtocol};
 pub use openai::OpenAiConfig;
 pub use program::ProgramConfig;
@@ -27,6 +29,8 @@ pub enum BackendConfig {
     Echo(EchoConfig),
     /// Starts a program for every turn.
     Command(CommandConfig),
+    /// Talks to an agent that is kept alive, in the Agent Client Protocol.
+    Acp(AcpConfig),
     /// Asks a model behind an OpenAI-compatible endpoint.
     #[serde(rename = "openai")]
     OpenAi(OpenAiConfig),
@@ -40,6 +44,7 @@ impl BackendConfig {
         match self {
             BackendConfig::Echo(_) => "echo",
             BackendConfig::Command(_) => "command",
+            BackendConfig::Acp(_) => "acp",
             BackendConfig::OpenAi(_) => "openai",
             BackendConfig::Conformance(_) => "conformance",
         }
@@ -51,7 +56,22 @@ impl BackendConfig {
     pub fn program_mut(&mut self) -> Option<(&mut Vec<String>, &mut ProgramConfig)> {
         match self {
             BackendConfig::Command(it) => Some((&mut it.command, &mut it.program)),
+            BackendConfig::Acp(it) => Some((&mut it.command, &mut it.program)),
             _ => None,
+        }
+    }
+
+    /// Looks up the variables that the program gets from nuncio's own environment.
+    pub(crate) fn inherit_environment(&mut self, env: &dyn Fn(&str) -> Option<String>) {
+        if let BackendConfig::Acp(acp) = self
+            && let Some(preset) = acp.preset
+        {
+            let known = crate::agents::acp::variables(preset);
+            let names = known.iter().map(|name| (*name).to_owned());
+            acp.program.pass_env.extend(names);
+        }
+        if let Some((_, program)) = self.program_mut() {
+            program.inherit(env);
         }
     }
 

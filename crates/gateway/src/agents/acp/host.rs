@@ -1,0 +1,264 @@
+//! Keeps the agent's process: started at first need, one at a time, again after a pause when it died.
+
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::process::{Child, Command};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::connection::{Connection, RpcError};
+use crate::agents::process::{Environment, Group, StderrTail, find_program};
+
+/// The version of the protocol that is spoken.
+const PROTOCOL_VERSION: u64 = 1;
+/// Pause before a process that died is started again; doubles up to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// Longest pause before the next start.
+const LAST_PAUSE: Duration = Duration::from_secs(30);
+/// A process that lived this long did not die of its start.
+const STEADY_AFTER: Duration = Duration::from_secs(60);
+
+/// How the process is started.
+#[derive(Clone, Debug)]
+pub(super) struct Launch {
+    pub(super) agent: Arc<str>,
+    pub(super) command: Vec<String>,
+    pub(super) cwd: PathBuf,
+    pub(super) environment: Environment,
+    pub(super) start_timeout: Duration,
+    pub(super) kill_grace: Duration,
+}
+
+/// What the agent said of itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct About {
+    pub(super) name: String,
+    pub(super) loads_sessions: bool,
+    pub(super) takes_images: bool,
+    pub(super) takes_resources: bool,
+    /// How its owner can log in.
+    pub(super) logins: Vec<String>,
+}
+
+/// A process that answered.
+#[derive(Clone)]
+pub(super) struct Running {
+    pub(super) connection: Arc<Connection>,
+    pub(super) about: Arc<About>,
+}
+
+/// Keeps one process.
+pub(super) struct Host {
+    launch: Launch,
+    state: Mutex<State>,
+    /// Whoever attends to a process.
+    tracker: TaskTracker,
+    stopping: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    running: Option<(Running, Instant)>,
+    pause: Option<Duration>,
+    not_before: Option<Instant>,
+}
+
+impl Host {
+    pub(super) fn new(launch: Launch) -> Self {
+        Self {
+            launch,
+            state: Mutex::default(),
+            tracker: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        }
+    }
+
+    pub(super) fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// The running process, which is started if there is none. The error is for the operator.
+    pub(super) async fn running(&self) -> Result<Running, String> {
+        let mut state = self.state.lock().await;
+        if let Some((running, since)) = &state.running {
+            if !running.connection.gone.is_cancelled() {
+                return Ok(running.clone());
+            }
+            let pause = match state.pause {
+                Some(pause) if since.elapsed() < STEADY_AFTER => (pause * 2).min(LAST_PAUSE),
+                _ => FIRST_PAUSE,
+            };
+            state.running = None;
+            state.pause = Some(pause);
+            state.not_before = Some(Instant::now() + pause);
+        }
+        if self.stopping.is_cancelled() {
+            return Err("the gateway stops".to_owned());
+        }
+        if let Some(at) = state.not_before.take() {
+            tokio::time::sleep_until(at).await;
+        }
+        match self.start().await {
+            Ok(running) => {
+                state.running = Some((running.clone(), Instant::now()));
+                Ok(running)
+            }
+            Err(reason) => {
+                let pause = state
+                    .pause
+                    .map_or(FIRST_PAUSE, |it| (it * 2).min(LAST_PAUSE));
+                state.pause = Some(pause);
+                state.not_before = Some(Instant::now() + pause);
+                Err(reason)
+            }
+        }
+    }
+
+    /// The commands that the running process told of.
+    pub(super) async fn commands(&self) -> Vec<(String, String)> {
+        match &self.state.lock().await.running {
+            Some((running, _)) => running.connection.commands(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Ends the process for good.
+    pub(super) async fn stop(&self) {
+        self.stopping.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+
+    async fn start(&self) -> Result<Running, String> {
+        let mut child = self.spawn()?;
+        let stdin = child.stdin.take().expect("stdin was set to a pipe");
+        let stdout = child.stdout.take().expect("stdout was set to a pipe");
+        let (connection, talking) = Connection::over(stdin, stdout);
+        let attended = attend(
+            self.launch.clone(),
+            child,
+            connection.clone(),
+            talking,
+            self.stopping.clone(),
+        );
+        self.tracker.spawn(attended);
+        let greeting = tokio::time::timeout(self.launch.start_timeout, greet(&connection)).await;
+        let about = match greeting {
+            Ok(Ok(about)) => about,
+            Ok(Err(reason)) => {
+                connection.gone.cancel();
+                return Err(reason);
+            }
+            Err(_) => {
+                connection.gone.cancel();
+                let limit = self.launch.start_timeout.as_secs();
+                return Err(format!("it did not say who it is within {limit} s"));
+            }
+        };
+        tracing::info!(agent = %self.launch.agent, name = about.name, "agent started");
+        Ok(Running {
+            connection,
+            about: Arc::new(about),
+        })
+    }
+
+    fn spawn(&self) -> Result<Child, String> {
+        let Launch {
+            command,
+            cwd,
+            environment,
+            ..
+        } = &self.launch;
+        let program = find_program(command, cwd, environment)?;
+        Command::new(&program)
+            .args(&command[1..])
+            .env_clear()
+            .envs(environment.iter())
+            .current_dir(cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| format!("{} could not be started: {error}", program.display()))
+    }
+}
+
+/// Attends to a process until it ends, or until nobody wants it any more; then ends its group.
+async fn attend(
+    launch: Launch,
+    mut child: Child,
+    connection: Arc<Connection>,
+    talking: impl Future<Output = ()> + Send,
+    stopping: CancellationToken,
+) {
+    let group = Group::led_by(&child);
+    let mut stderr = child.stderr.take().expect("stderr was set to a pipe");
+    let mut tail = StderrTail::default();
+    let ended = {
+        let listening = async {
+            tail.follow(&mut stderr).await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = talking => None,
+            status = child.wait() => status.ok(),
+            () = stopping.cancelled() => None,
+            () = listening => None,
+        }
+    };
+    connection.gone.cancel();
+    if let Some(mut group) = group {
+        group.stop(&mut child, launch.kill_grace).await;
+    }
+    if !stopping.is_cancelled() {
+        tracing::warn!(agent = %launch.agent, ?ended, stderr = tail.text(), "agent process ended");
+    }
+}
+
+/// The first exchange: which version is spoken, and what the agent can do.
+async fn greet(connection: &Connection) -> Result<About, String> {
+    let params = json!({
+        "protocolVersion": PROTOCOL_VERSION,
+        "clientCapabilities": {
+            "fs": { "readTextFile": false, "writeTextFile": false },
+            "terminal": false,
+        },
+        "clientInfo": { "name": "nuncio", "version": env!("CARGO_PKG_VERSION") },
+    });
+    let told = connection
+        .call("initialize", params)
+        .await
+        .map_err(|RpcError { message, .. }| message)?;
+    match told["protocolVersion"].as_u64() {
+        Some(PROTOCOL_VERSION) => Ok(about(&told)),
+        version => Err(format!(
+            "it speaks version {version:?} of the Agent Client Protocol; {PROTOCOL_VERSION} is needed"
+        )),
+    }
+}
+
+fn about(told: &Value) -> About {
+    let can = &told["agentCapabilities"];
+    let is = |value: &Value| value.as_bool().unwrap_or(false);
+    let prompt = &can["promptCapabilities"];
+    let logins = told["authMethods"].as_array().into_iter().flatten();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (name, version) = (
+        text(&told["agentInfo"]["name"]),
+        text(&told["agentInfo"]["version"]),
+    );
+    About {
+        name: format!("{name} {version}").trim().to_owned(),
+        loads_sessions: is(&can["loadSession"]),
+        takes_images: is(&prompt["image"]),
+        takes_resources: is(&prompt["embeddedContext"]),
+        logins: logins.map(|it| text(&it["name"])).collect(),
+    }
+}

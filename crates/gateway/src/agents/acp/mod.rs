@@ -1,0 +1,312 @@
+//! The `acp` backend: an agent that speaks the Agent Client Protocol, kept alive.
+//!
+//! One process, one of its sessions for each conversation. A session that the process has forgotten
+//! is loaded again, or made anew with what was said before. A request for permission that the caller
+//! is to decide suspends the turn: it goes on, in the same prompt, with the caller's answer. Start with
+//! [`Acp::run`], then `talk`.
+
+mod blocks;
+mod connection;
+mod host;
+mod lines;
+mod permission;
+mod presets;
+mod session;
+mod talk;
+mod updates;
+
+use async_trait::async_trait;
+use nuncio_wire::AgentSkill;
+use parking_lot::Mutex;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use self::connection::{Connection, RpcError};
+use self::host::{Host, Launch};
+use self::permission::Permission;
+use self::talk::{Halt, Talk};
+use super::process::check_program;
+use super::reply::{Reply, Said};
+use super::{Agent, Turn, TurnEnd, TurnEvents, conversation_dir, fault};
+use crate::config::{AcpConfig, AcpPreset};
+use crate::sessions::Session;
+
+/// Directory of the data directory that holds those of conversations.
+const CONTEXT_DIRS: &str = "contexts";
+/// Directory of the data directory that holds those of workers.
+const WORKER_DIRS: &str = "workers";
+/// Turns that wait for their callers' decision; more are refused for the agent.
+const MAX_SUSPENDED: usize = 1000;
+
+/// Variables of nuncio's own environment that a known agent gets.
+#[must_use]
+pub fn variables(preset: AcpPreset) -> &'static [&'static str] {
+    presets::preset(preset).variables
+}
+
+/// An agent that is kept alive.
+pub struct Acp {
+    config: Arc<AcpConfig>,
+    host: Host,
+    context_dirs: Option<PathBuf>,
+    worker_dirs: PathBuf,
+    /// Sessions that a running process has in memory.
+    known: Mutex<HashMap<String, Weak<Connection>>>,
+    /// Turns that wait for their caller's decision, by task.
+    suspended: Mutex<HashMap<Arc<str>, Suspended>>,
+}
+
+/// A turn that waits for its caller.
+struct Suspended {
+    talk: Talk,
+    reply: Reply,
+    permission: Permission,
+    session: Session,
+}
+
+impl Acp {
+    /// The agent that `config` describes; directories of conversations go below `data_dir`.
+    ///
+    /// # Errors
+    /// Why its program cannot be started, and what to do.
+    pub fn new(name: &str, config: &AcpConfig, data_dir: &Path) -> Result<Self, String> {
+        let place = |path: &Path| {
+            std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let preset = config.preset.map(presets::preset);
+        let command = match preset {
+            Some(preset) if config.command.is_empty() => {
+                preset.command.iter().map(|it| (*it).to_owned()).collect()
+            }
+            _ => config.command.clone(),
+        };
+        let launch = Launch {
+            agent: name.into(),
+            command,
+            cwd: place(config.program.cwd.as_deref().unwrap_or(Path::new(".")))?,
+            environment: config.program.environment(),
+            start_timeout: config.start_timeout.get(),
+            kill_grace: config.program.kill_grace.get(),
+        };
+        check_program(&launch.command, &launch.cwd, &launch.environment)?;
+        let context_dirs = config
+            .context_dir
+            .then(|| place(&data_dir.join(CONTEXT_DIRS)));
+        Ok(Self {
+            config: Arc::new(config.clone()),
+            host: Host::new(launch),
+            context_dirs: context_dirs.transpose()?,
+            worker_dirs: place(&data_dir.join(WORKER_DIRS))?,
+            known: Mutex::default(),
+            suspended: Mutex::default(),
+        })
+    }
+
+    /// The directory that a turn works in.
+    fn directory(&self, turn: &Turn) -> Result<PathBuf, String> {
+        let root = match &self.context_dirs {
+            _ if turn.is_worker => &self.worker_dirs,
+            Some(root) => root,
+            None => return Ok(self.host.launch().cwd.clone()),
+        };
+        conversation_dir::make(root, &turn.session)
+    }
+
+    /// The prompt that the turn is about: a new one, or the one that waits for it.
+    async fn take_up(&self, turn: &Turn) -> Result<(Talk, Reply), Box<TurnEnd>> {
+        let suspended = self.suspended.lock().remove(&turn.task_id);
+        if let Some(suspended) = suspended {
+            return self.go_on(suspended, turn);
+        }
+        if let Some(task) = self.waiting_in(&turn.session) {
+            let text = format!("This conversation waits for an answer to task {task}.");
+            return Err(Box::new(TurnEnd::Rejected(turn.reply_text(text))));
+        }
+        match self.begin(turn).await {
+            Ok(talk) => Ok((talk, Reply::of_model())),
+            Err(Halt::Fault(reason, detail)) => {
+                Err(Box::new(fault::failed(turn, &reason, &detail)))
+            }
+            Err(Halt::Stopped | Halt::Asks(_)) => Err(Box::new(TurnEnd::Canceled)),
+        }
+    }
+
+    fn go_on(&self, mut suspended: Suspended, turn: &Turn) -> Result<(Talk, Reply), Box<TurnEnd>> {
+        if suspended.talk.connection.gone.is_cancelled() {
+            return Err(Box::new(lost(turn)));
+        }
+        let Some(answer) = suspended.permission.answer(&turn.message) else {
+            let mut parts = suspended.permission.question();
+            parts.insert(0, nuncio_wire::Part::text("That is none of the options."));
+            let again = turn.reply(parts);
+            self.suspended
+                .lock()
+                .insert(turn.task_id.clone(), suspended);
+            return Err(Box::new(TurnEnd::InputRequired(again)));
+        };
+        suspended.talk.go_on(&suspended.permission, answer);
+        Ok((suspended.talk, suspended.reply))
+    }
+
+    /// The task of this conversation that waits for a decision.
+    fn waiting_in(&self, session: &Session) -> Option<Arc<str>> {
+        let suspended = self.suspended.lock();
+        let mut waiting = suspended.iter();
+        let same = |it: &Suspended| it.session.conversation() == session.conversation();
+        waiting
+            .find(|(_, it)| same(it))
+            .map(|(task, _)| task.clone())
+    }
+
+    async fn suspend(&self, turn: &Turn, talk: Talk, reply: Reply, asked: Permission) -> TurnEnd {
+        if self.suspended.lock().len() >= MAX_SUSPENDED {
+            talk.cancel(Some(&asked)).await;
+            return fault::failed(
+                turn,
+                "too many questions of this agent wait for answers",
+                "",
+            );
+        }
+        talk.connection.set_idle(&talk.session, true);
+        self.note_question(turn, &talk.session).await;
+        let question = turn.reply(asked.question());
+        let suspended = Suspended {
+            talk,
+            reply,
+            permission: asked,
+            session: turn.session.clone(),
+        };
+        self.suspended
+            .lock()
+            .insert(turn.task_id.clone(), suspended);
+        TurnEnd::InputRequired(question)
+    }
+
+    /// The end of a turn whose prompt has ended.
+    fn conclude(
+        turn: &Turn,
+        ending: Result<Value, RpcError>,
+        reply: Reply,
+        events: &mut TurnEvents,
+    ) -> TurnEnd {
+        let result = match ending {
+            Ok(result) => result,
+            Err(error) => {
+                reply.cut_off(events);
+                return match error.code {
+                    0 => fault::failed(turn, "the agent's process ended", &error.message),
+                    _ => fault::failed(turn, "the agent reported an error", &error.message),
+                };
+            }
+        };
+        let reason = match result["stopReason"].as_str() {
+            Some("end_turn") | None => {
+                return match reply.said(events) {
+                    Said::Answer => TurnEnd::Completed(None),
+                    Said::Question(text) => TurnEnd::InputRequired(turn.reply_text(text)),
+                    Said::Nothing => fault::failed(turn, "the agent answered with nothing", ""),
+                };
+            }
+            Some("refusal") => {
+                reply.cut_off(events);
+                return TurnEnd::Rejected(turn.reply_text("The agent refuses to go on."));
+            }
+            Some("max_tokens") => "the agent's answer was cut at its length limit",
+            Some("max_turn_requests") => "the agent gave up after too many steps",
+            Some("cancelled") => "the agent cancelled its work",
+            Some(_) => "the agent stopped for a reason that is not known here",
+        };
+        reply.cut_off(events);
+        fault::failed(turn, reason, &result.to_string())
+    }
+}
+
+/// A turn that waited died with its process.
+fn lost(turn: &Turn) -> TurnEnd {
+    let reason = "the agent's process ended while the task waited, and the work was lost; send the message again as a new task";
+    fault::failed(turn, reason, "worker_lost")
+}
+
+#[async_trait]
+impl Agent for Acp {
+    async fn skills(&self) -> Result<Option<Vec<AgentSkill>>, String> {
+        let commands = self.host.commands().await.into_iter();
+        let skills = commands.map(|(name, description)| AgentSkill {
+            id: format!("command-{name}"),
+            tags: vec!["command".to_owned()],
+            description: if description.is_empty() {
+                name.clone()
+            } else {
+                description
+            },
+            name,
+            ..AgentSkill::default()
+        });
+        Ok(Some(skills.collect()))
+    }
+
+    async fn probe(&self) -> Result<String, String> {
+        let about = self.host.running().await?.about;
+        let name = if about.name.is_empty() {
+            "it"
+        } else {
+            &about.name
+        };
+        Ok(format!("{name} speaks the Agent Client Protocol"))
+    }
+
+    async fn abandon(&self, task_id: &str) {
+        let suspended = self.suspended.lock().remove(task_id);
+        if let Some(suspended) = suspended {
+            suspended.talk.cancel(Some(&suspended.permission)).await;
+        }
+    }
+
+    async fn forget(&self, session: &Session) {
+        let roots = self.context_dirs.iter().chain([&self.worker_dirs]);
+        conversation_dir::remove(&roots.collect::<Vec<_>>(), session).await;
+    }
+
+    async fn stop(&self) {
+        self.suspended.lock().clear();
+        self.host.stop().await;
+    }
+
+    async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {
+        let taken_up = tokio::select! {
+            biased;
+            () = turn.cancel.cancelled() => return TurnEnd::Canceled,
+            taken_up = self.take_up(&turn) => taken_up,
+        };
+        let (mut talk, mut reply) = match taken_up {
+            Ok(taken_up) => taken_up,
+            Err(end) => return *end,
+        };
+        let heard = tokio::select! {
+            biased;
+            () = turn.cancel.cancelled() => Err(Halt::Stopped),
+            heard = reply.stream(&mut talk, events) => heard,
+        };
+        match heard {
+            Ok(()) => {
+                let ending = talk.ending().unwrap_or_else(|| Err(connection::gone()));
+                Self::conclude(&turn, ending, reply, events)
+            }
+            Err(Halt::Stopped) => {
+                talk.cancel(None).await;
+                TurnEnd::Canceled
+            }
+            Err(Halt::Asks(permission)) => {
+                reply.pause(events);
+                self.suspend(&turn, talk, reply, *permission).await
+            }
+            Err(Halt::Fault(reason, detail)) => {
+                reply.cut_off(events);
+                talk.cancel(None).await;
+                fault::failed(&turn, &reason, &detail)
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! One prompt under way: what comes of it, in order, with permissions decided on the way.
+
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::connection::{Connection, Inbound, Inbox, RpcError, gone};
+use super::permission::{Decision, Permission, cancelled};
+use super::updates::{self, Meaning};
+use crate::agents::TurnEvent;
+use crate::agents::reply::{Heard, Source};
+use crate::config::AcpConfig;
+use crate::tasks::Stopped;
+
+/// How long an agent may take to end a prompt that was cancelled; its process is ended after that.
+const CANCEL_GRACE: Duration = Duration::from_secs(3);
+
+/// Why a prompt is not listened to any longer.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// The turn is over.
+    Stopped,
+    /// The caller has to decide.
+    Asks(Box<Permission>),
+    /// Something is wrong: in words for the caller, and more for the log.
+    Fault(String, String),
+}
+
+impl From<Stopped> for Halt {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+/// A prompt under way. Its session's inbox is closed with it.
+pub(super) struct Talk {
+    pub(super) connection: Arc<Connection>,
+    pub(super) session: String,
+    inbox: Inbox,
+    config: Arc<AcpConfig>,
+    /// What was heard and not handed on yet.
+    events: VecDeque<TurnEvent>,
+    /// The id of a request for permission, and the answer that it gets.
+    to_answer: Option<(Value, Value)>,
+    /// Bytes that may still be said.
+    left: usize,
+    /// Something else came since the last text.
+    interrupted: bool,
+    ended: Option<Result<Value, RpcError>>,
+}
+
+impl Talk {
+    pub(super) fn new(
+        connection: Arc<Connection>,
+        session: String,
+        inbox: Inbox,
+        config: Arc<AcpConfig>,
+    ) -> Self {
+        Self {
+            connection,
+            session,
+            inbox,
+            left: config.max_output_bytes,
+            config,
+            events: VecDeque::new(),
+            to_answer: None,
+            interrupted: false,
+            ended: None,
+        }
+    }
+
+    /// How the prompt ended, if it has.
+    pub(super) fn ending(&mut self) -> Option<Result<Value, RpcError>> {
+        self.ended.take()
+    }
+
+    /// Goes on with this answer to a request for permission.
+    pub(super) fn go_on(&mut self, permission: &Permission, answer: Value) {
+        self.to_answer = Some((permission.id.clone(), answer));
+        self.connection.set_idle(&self.session, false);
+    }
+
+    /// Tells the agent to stop and waits until it has; ends its process if it does not.
+    pub(super) async fn cancel(mut self, asked: Option<&Permission>) {
+        if let Some(permission) = asked {
+            drop(self.connection.answer(&permission.id, cancelled()).await);
+        }
+        let params = serde_json::json!({ "sessionId": self.session });
+        let stopped = async {
+            self.connection.notify("session/cancel", params).await?;
+            while self.ended.is_none() {
+                match self.inbox.recv().await {
+                    Some((Inbound::Ended(result), _)) => self.ended = Some(result),
+                    Some((Inbound::Permission(id, _), _)) => {
+                        self.connection.answer(&id, cancelled()).await?;
+                    }
+                    Some((Inbound::Update(_), _)) => {}
+                    None => return Err(gone()),
+                }
+            }
+            Ok(())
+        };
+        if tokio::time::timeout(CANCEL_GRACE, stopped).await.is_err() {
+            tracing::warn!("an agent does not stop its work: its process is ended");
+            self.connection.gone.cancel();
+        }
+    }
+
+    async fn take(&mut self, inbound: Inbound, text: &mut String) -> Result<Option<Heard>, Halt> {
+        match inbound {
+            Inbound::Update(params) => match updates::read(&params) {
+                Meaning::Text(chunk) => {
+                    self.count(&chunk)?;
+                    if std::mem::take(&mut self.interrupted) && self.has_spoken() {
+                        text.push_str("\n\n");
+                    }
+                    text.push_str(&chunk);
+                    return Ok(Some(Heard::Text));
+                }
+                Meaning::Events(events) => {
+                    self.interrupted = true;
+                    self.events.extend(events);
+                }
+                Meaning::Nothing => {}
+            },
+            Inbound::Permission(id, params) => {
+                let permission = Permission::read(id, &params);
+                match permission.decide(self.config.permissions, &self.config.allow) {
+                    Decision::Answer(answer) => self.to_answer = Some((permission.id, answer)),
+                    Decision::Ask => return Err(Halt::Asks(Box::new(permission))),
+                }
+            }
+            Inbound::Ended(result) => {
+                self.ended = Some(result);
+                return Ok(Some(Heard::End));
+            }
+        }
+        Ok(None)
+    }
+
+    fn has_spoken(&self) -> bool {
+        self.left < self.config.max_output_bytes
+    }
+
+    fn count(&mut self, chunk: &str) -> Result<(), Halt> {
+        let spoken = self.has_spoken();
+        self.left = self.left.checked_sub(chunk.len()).ok_or_else(|| {
+            let reason = "the agent said more than it may and was stopped".to_owned();
+            Halt::Fault(reason, "max_output_bytes".to_owned())
+        })?;
+        // Nothing stands before the first words.
+        self.interrupted &= spoken;
+        Ok(())
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        self.connection.shut(&self.session);
+    }
+}
+
+impl Source for Talk {
+    type Halt = Halt;
+
+    async fn hear(&mut self, text: &mut String) -> Result<Heard, Halt> {
+        loop {
+            if let Some((id, answer)) = &self.to_answer {
+                // If this is dropped while it waits, nothing was sent.
+                let answered = self.connection.answer(id, answer.clone()).await;
+                self.to_answer = None;
+                answered.map_err(|error| died(&error))?;
+            }
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Heard::Event(event));
+            }
+            let Some((inbound, _room)) = self.inbox.recv().await else {
+                return Err(died(&gone()));
+            };
+            if let Some(heard) = self.take(inbound, text).await? {
+                return Ok(heard);
+            }
+        }
+    }
+}
+
+/// The process is gone in the middle of a turn.
+pub(super) fn died(error: &RpcError) -> Halt {
+    let reason = "the agent's process ended in the middle of its work".to_owned();
+    Halt::Fault(reason, error.message.clone())
+}

@@ -1,0 +1,170 @@
+"""An agent that speaks the Agent Client Protocol and does what the last word of a prompt says.
+
+Its sessions are files in its directory, so that it can load them after a restart if ACP_LOAD is set.
+"""
+
+import json
+import os
+import sys
+import threading
+
+FOLDER = os.environ["ACP_SESSIONS"]
+lock = threading.Lock()
+answers = {}
+cancelled = {}
+
+
+def write(message):
+    with lock:
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
+
+
+def raw(data):
+    with lock:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def update(session, **what):
+    write({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": what}})
+
+
+def say(session, text, kind="agent_message_chunk"):
+    update(session, sessionUpdate=kind, content={"type": "text", "text": text})
+
+
+def remembered(session):
+    path = os.path.join(FOLDER, session)
+    return open(path).read().splitlines() if os.path.exists(path) else None
+
+
+def ask(session, name):
+    """Asks to be allowed something and waits for the answer."""
+    options = [
+        {"optionId": "go", "name": "Go on", "kind": "allow_once"},
+        {"optionId": "no", "name": "Leave it", "kind": "reject_once"},
+    ]
+    key = "ask-" + session
+    answers[key] = threading.Event()
+    tool = {"toolCallId": "t", "title": "rm " + name, "kind": "delete"}
+    write({"jsonrpc": "2.0", "id": key, "method": "session/request_permission",
+           "params": {"sessionId": session, "toolCall": tool, "options": options}})
+    answers[key].wait()
+    outcome = answers[key].outcome["outcome"]
+    return outcome.get("optionId", outcome["outcome"])
+
+
+def turn(session, text):
+    """Does what the text says; returns why it stopped."""
+    word = text.split()[-1] if text.split() else ""
+    turns = len(remembered(session) or [])
+    if word == "crash":
+        say(session, "half of it ")
+        os._exit(3)
+    if word == "ask":
+        say(session, "I will. ")
+        say(session, "decided: " + ask(session, "x"))
+        return "end_turn"
+    if word in ("hang", "deaf", "late"):
+        say(session, "begun ")
+        cancelled[session].wait()
+        if word == "deaf":
+            threading.Event().wait()
+        if word == "late":
+            say(session, "too late")
+        return "cancelled"
+    if word == "flood":
+        while not cancelled[session].is_set():
+            say(session, "x" * 65536)
+        return "cancelled"
+    if word == "chunks":
+        for number in range(int(text.split()[-2])):
+            say(session, "%019d " % number)
+        return "end_turn"
+    if word == "tools":
+        say(session, "secret plan", "agent_thought_chunk")
+        update(session, sessionUpdate="plan", entries=[{"content": "one", "priority": "high", "status": "pending"}])
+        update(session, sessionUpdate="tool_call", toolCallId="t", title="Edit a.txt", kind="edit", status="pending",
+               content=[{"type": "diff", "path": "/x/a.txt", "oldText": None, "newText": "new text"}])
+    if word == "garbage":
+        raw(b"\xff\xfe not a message\n{broken\n[1,2]\n\n")
+    if word == "empty":
+        return "end_turn"
+    if word in ("refusal", "max_tokens"):
+        say(session, "so far")
+        return word
+    if word == "where":
+        say(session, open(os.path.join(FOLDER, session + ".cwd")).read())
+        return "end_turn"
+    if word == "prompt":
+        say(session, text)
+        return "end_turn"
+    say(session, "ECHO %d: " % turns)
+    say(session, word)
+    return "end_turn"
+
+
+def prompt(identity, session, blocks):
+    text = "\n".join(block.get("text", "<%s>" % block["type"]) for block in blocks)
+    with open(os.path.join(FOLDER, session), "a") as file:
+        file.write(text.split()[-1] + "\n")
+    reason = turn(session, text)
+    write({"jsonrpc": "2.0", "id": identity, "result": {"stopReason": reason}})
+
+
+def new_session(cwd):
+    name = "s-%s" % os.urandom(6).hex()
+    open(os.path.join(FOLDER, name), "w").close()
+    with open(os.path.join(FOLDER, name + ".cwd"), "w") as file:
+        file.write(cwd)
+    return name
+
+
+def main():
+    with open(os.path.join(FOLDER, "starts"), "a") as file:
+        file.write("%d\n" % os.getpid())
+    if os.environ.get("ACP_CRASH"):
+        sys.stderr.write("no model here\n")
+        sys.exit(7)
+    print("starting up")
+    for line in sys.stdin:
+        message = json.loads(line)
+        method, params, identity = message.get("method"), message.get("params", {}), message.get("id")
+        result = {}
+        if method == "initialize":
+            result = {"protocolVersion": 1, "agentInfo": {"name": "tester", "version": "1"}, "authMethods": [],
+                      "agentCapabilities": {"loadSession": bool(os.environ.get("ACP_LOAD"))}}
+        elif method == "session/new":
+            if os.environ.get("ACP_LOGIN"):
+                write({"jsonrpc": "2.0", "id": identity, "error": {"code": -32000, "message": "log in first"}})
+                continue
+            session = new_session(params["cwd"])
+            cancelled[session] = threading.Event()
+            result = {"sessionId": session}
+            update(session, sessionUpdate="available_commands_update",
+                   availableCommands=[{"name": "review", "description": "Reviews"}])
+        elif method == "session/load":
+            session = params["sessionId"]
+            if remembered(session) is None:
+                write({"jsonrpc": "2.0", "id": identity, "error": {"code": -32602, "message": "no such session"}})
+                continue
+            cancelled[session] = threading.Event()
+            for said in remembered(session):
+                say(session, "replayed " + said)
+        elif method == "session/prompt":
+            session = params["sessionId"]
+            cancelled.setdefault(session, threading.Event()).clear()
+            threading.Thread(target=prompt, args=(identity, session, params["prompt"]), daemon=True).start()
+            continue
+        elif method == "session/cancel":
+            cancelled.setdefault(params["sessionId"], threading.Event()).set()
+            continue
+        elif identity in answers:
+            answers[identity].outcome = message["result"]
+            answers[identity].set()
+            continue
+        write({"jsonrpc": "2.0", "id": identity, "result": result})
+
+
+main()
