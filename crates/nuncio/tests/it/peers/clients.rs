@@ -76,21 +76,25 @@ fn python_0_3_over_http_json() {
 }
 
 /// gRPC of 0.3 has neither paths nor tenants: it reaches the one agent of a gateway.
-#[test]
-fn python_0_3_over_grpc() {
+fn converse_apart(script: Script, words: &[&str]) {
     let apart = serve_apart("memory:", MERGED_CARD);
     let gateways = apart
         .iter()
         .map(|(name, _, it)| format!("{name}={}", it.url));
-    let arguments: Vec<String> = gateways.chain(["grpc".to_owned()]).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    converse(
-        Script::Python03("client_0_3.py"),
-        &arguments,
-        Generation::V0_3,
-        "memory:",
-        MERGED_CARD,
-    );
+    let gateways: Vec<String> = gateways.collect();
+    let arguments = gateways.iter().map(String::as_str);
+    let arguments: Vec<&str> = arguments.chain(words.iter().copied()).collect();
+    converse(script, &arguments, Generation::V0_3, "memory:", MERGED_CARD);
+}
+
+#[test]
+fn python_0_3_over_grpc() {
+    converse_apart(Script::Python03("client_0_3.py"), &["grpc"]);
+}
+
+#[test]
+fn python_1_that_speaks_0_3_over_grpc() {
+    converse_apart(Script::Python1("client_1.py"), &["older", "grpc"]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 """The official Python SDK 1.x as a client of the gateway whose address is the first argument.
 
 With `older` as second argument it sees only the interfaces of 0.3 on a card, and speaks that; with
-`grpc` or `rest` it speaks that binding to the agents whose cards it reads over HTTP.
+`grpc` or `rest` it speaks that binding to the agents whose cards it reads over HTTP. An argument
+`NAME=URL` is another gateway, whose only way to the agent NAME that is.
 """
 
 import asyncio
@@ -33,8 +34,9 @@ class Peer:
 
     errors = (A2AError, A2AClientError)
 
-    def __init__(self, url, older, binding):
+    def __init__(self, url, others, older, binding):
         self.url = url
+        self.others = others
         self.older = older
         self.settings = {
             'supported_protocol_bindings': [binding],
@@ -48,7 +50,8 @@ class Peer:
         self.clients = {}
 
     async def resolve(self, agent):
-        resolver = A2ACardResolver(self.http, f'{self.url}/agents/{agent}')
+        url = self.others.get(agent, f'{self.url}/agents/{agent}')
+        resolver = A2ACardResolver(self.http, url)
         card = await resolver.get_agent_card()
         if self.older:
             kept = [it for it in card.supported_interfaces if it.protocol_version == '0.3']
@@ -263,5 +266,6 @@ if __name__ == '__main__':
     older = 'older' in sys.argv[2:]
     skipped = [scenario.list_tasks] if older else []
     named = [BINDINGS[name] for name in sys.argv[2:] if name in BINDINGS]
-    peer = Peer(sys.argv[1], older, (named or ['JSONRPC'])[0])
+    others = dict(it.split('=', 1) for it in sys.argv[2:] if '=' in it)
+    peer = Peer(sys.argv[1], others, older, (named or ['JSONRPC'])[0])
     asyncio.run(scenario.main(peer, skipped))
