@@ -33,7 +33,7 @@ mod served;
 pub use gate::{AgentGate, Gate};
 pub(crate) use part_text::parts_text;
 pub use reply::INPUT_REQUIRED_MARKER;
-pub use served::{Agents, ServedAgent, TurnLimits};
+pub use served::{Agents, ServedAgent, TurnLimits, probe_all};
 
 /// An agent behind the gateway.
 #[async_trait]

@@ -1,5 +1,6 @@
 //! The agents of a gateway: each backend with its name, its limits and what its card says.
 
+use futures_util::future::join_all;
 use indexmap::IndexMap;
 use nuncio_wire::{A2aError, ErrorKind, StatusTable};
 use std::path::Path;
@@ -190,6 +191,28 @@ fn declare(switches: &ProfileSwitches, config: &mut AgentConfig) {
     config.extended = switches
         .extended_card
         .then(|| config.extended.take().unwrap_or_default());
+}
+
+/// Looks whether each agent that `config` names could answer, within `limit`, without asking any for
+/// an answer: what was found, or what is wrong and what to do.
+pub async fn probe_all(
+    config: &Config,
+    data_dir: &Path,
+    limit: Duration,
+) -> Vec<(String, Result<String, String>)> {
+    let probes = config.agents.iter().map(async |(name, agent)| {
+        let found = match ServedAgent::new(name, agent.clone(), data_dir) {
+            Ok(agent) => {
+                let found = tokio::time::timeout(limit, agent.backend.probe()).await;
+                agent.backend.stop().await;
+                let late = |_| Err(format!("no answer within {} s", limit.as_secs()));
+                found.unwrap_or_else(late)
+            }
+            Err(reason) => Err(reason),
+        };
+        (name.clone(), found)
+    });
+    join_all(probes).await
 }
 
 /// All agents of a gateway, in the order of the configuration.

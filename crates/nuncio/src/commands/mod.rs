@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod config_show;
 pub(crate) mod demo;
 pub(crate) mod discover;
+pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod history;
 pub(crate) mod peers;
@@ -31,6 +32,7 @@ pub(crate) async fn run(command: Command) -> ExitCode {
         Command::Discover(args) => discover::run(*args).await,
         Command::Peers(noun) => peers::run(noun.command),
         Command::Agents(noun) => agents::run(noun.command).await,
+        Command::Doctor(args) => doctor::run(*args).await,
         Command::History(args) => history::run(*args).await,
         Command::Worker(noun) => worker::run(noun.command).await,
         Command::Config(noun) => match noun.command {

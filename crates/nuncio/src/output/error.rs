@@ -91,6 +91,11 @@ impl CliError {
         Self::new("A2ACLI_ERR_INTERNAL", ExitCode::Interrupted, message)
     }
 
+    /// What went wrong.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Adds the next step, in place of an earlier one.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -17,6 +17,7 @@ mod command_agents;
 mod command_examples;
 mod config_errors;
 mod demo_tour;
+mod doctor;
 mod history;
 mod kill_recovery;
 #[path = "../../../client/tests/it/mock_agent.rs"]
