@@ -7,6 +7,7 @@
 mod clock;
 mod error;
 pub mod events;
+mod given_up;
 mod held;
 mod memory;
 mod open;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 pub use error::StoreError;
 pub use events::{Append, Change, Durability, StoredEvent};
+pub use given_up::{GivenUp, MAX_GIVEN_UP};
 pub use memory::{MemoryOptions, MemoryStore};
 pub use open::{StoreOptions, open};
 pub use postgres::{PostgresOptions, PostgresStore};
@@ -116,11 +118,20 @@ pub trait Store: Send + Sync + 'static {
     async fn delete_push_config(&self, task: &str, id: &str) -> Result<bool, StoreError>;
 
     /// Moves the cursor of a push configuration; false if it is gone or was replaced since it was
-    /// read. Survives the death of the process; after a loss of power an event may be sent again.
+    /// read, or is not as the operator saw it. Survives the death of the process; after a loss of
+    /// power an event may be sent again.
     async fn advance_push(&self, step: PushAdvance) -> Result<bool, StoreError>;
 
     /// Tasks with a push configuration that may still have something to send: for the start.
     async fn pushing_tasks(&self) -> Result<Vec<Arc<str>>, StoreError>;
+
+    /// Push configurations that are off or failing or have given up a delivery, in the order they
+    /// were registered: at most `limit` with a number above `after`.
+    async fn troubled_push_configs(
+        &self,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<PushConfig>, StoreError>;
 
     /// The session of its backend that a conversation goes on in, if one is kept.
     async fn session(&self, of: &Conversation) -> Result<Option<KeptSession>, StoreError>;

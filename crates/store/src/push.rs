@@ -8,7 +8,7 @@ use nuncio_wire::TaskState;
 use nuncio_wire::dialects::Dialect;
 use std::sync::Arc;
 
-use crate::StoreError;
+use crate::{GivenUp, StoreError};
 
 /// Most configurations of one task.
 pub const MAX_PUSH_CONFIGS_PER_TASK: usize = 32;
@@ -73,7 +73,7 @@ impl PushConfig {
 }
 
 /// How far a configuration is, and how its last tries went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushProgress {
     /// The version up to which the receiver has the task, or will never have it. 0: nothing yet,
     /// and the task's creation comes first.
@@ -86,16 +86,20 @@ pub struct PushProgress {
     pub failing_since_millis: Option<i64>,
     /// It was switched off and gets nothing more.
     pub off: bool,
+    /// The HTTP status that the last failed try was answered with; `None`: there was no answer.
+    pub last_status: Option<u16>,
+    /// What was given up, by version: at most [`MAX_GIVEN_UP`](crate::MAX_GIVEN_UP).
+    pub given_up: Vec<GivenUp>,
 }
 
 impl PushProgress {
     pub(crate) fn is_pending(&self, task_version: u64) -> bool {
-        !self.off && self.delivered < task_version
+        !self.off && (self.delivered < task_version || self.is_replaying())
     }
 
-    /// What a replacement starts with: nothing failed, and what was missed while it was off stays
-    /// missed.
-    pub(crate) fn renewed(self, task_version: u64) -> Self {
+    /// What a replacement starts with: nothing failed, and what was missed while it was off or given
+    /// up stays missed.
+    pub(crate) fn renewed(&self, task_version: u64) -> Self {
         Self {
             delivered: if self.off {
                 task_version
@@ -118,6 +122,9 @@ pub struct PushAdvance {
     pub revision: u64,
     /// How far it is now.
     pub progress: PushProgress,
+    /// Of a step of the operator: how far it was read to be. If it is there no longer, nothing is
+    /// changed; else the revision rises, so that whoever served it before changes nothing more.
+    pub instead_of: Option<Box<PushProgress>>,
 }
 
 /// Refuses one more where there are so many already.

@@ -170,6 +170,14 @@ impl Store for MemoryStore {
         Ok(self.pushing())
     }
 
+    async fn troubled_push_configs(
+        &self,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<PushConfig>, StoreError> {
+        Ok(self.troubled(after, limit))
+    }
+
     /// Creation already keeps the bound, so there is nothing left to do.
     async fn session(&self, of: &Conversation) -> Result<Option<KeptSession>, StoreError> {
         Ok(self.sessions.read(of))

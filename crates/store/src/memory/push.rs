@@ -44,6 +44,11 @@ impl OpenConfigs {
         })
     }
 
+    /// Takes a place that nobody may refuse: the operator's.
+    fn take_again(&self, owner: &Arc<str>) {
+        *self.0.lock().entry(Arc::clone(owner)).or_default() += 1;
+    }
+
     fn give_back(&self, owner: &str, places: usize) {
         let mut open = self.0.lock();
         if let Some(count) = open.get_mut(owner) {
@@ -81,7 +86,7 @@ impl MemoryStore {
         Kept {
             new,
             first_status: status,
-            number: self.configs_made.fetch_add(1, Relaxed),
+            number: 1 + self.configs_made.fetch_add(1, Relaxed),
             revision: 1,
             progress: PushProgress::default(),
             done: false,
@@ -157,10 +162,18 @@ impl MemoryStore {
         if kept.revision != step.revision || gone {
             return false;
         }
-        kept.progress = step.progress;
+        if let Some(read) = &step.instead_of {
+            if kept.progress != **read {
+                return false;
+            }
+            kept.revision += 1;
+        }
         let done = step.progress.off || (ended && !step.progress.is_pending(version));
-        if done && !std::mem::replace(&mut kept.done, true) {
-            self.open_configs.give_back(&task.head.owner, 1);
+        kept.progress = step.progress.clone();
+        match (std::mem::replace(&mut kept.done, done), done) {
+            (false, true) => self.open_configs.give_back(&task.head.owner, 1),
+            (true, false) => self.open_configs.take_again(&task.head.owner),
+            _ => {}
         }
         true
     }
@@ -181,6 +194,24 @@ impl MemoryStore {
             .filter(pushes)
             .map(|task| Arc::clone(&task.head.id))
             .collect()
+    }
+
+    pub(super) fn troubled(&self, after: u64, limit: usize) -> Vec<PushConfig> {
+        let mut troubled = Vec::new();
+        for shard in self.tasks.shards() {
+            for task in shard.iter() {
+                let state = task.state.lock();
+                let wanted = |place: &usize| {
+                    let kept = &state.pushes()[*place];
+                    kept.number > after && kept.progress.is_troubled()
+                };
+                let places = (0..state.pushes().len()).filter(wanted);
+                troubled.extend(places.map(|place| state.read_push(task, place)));
+            }
+        }
+        troubled.sort_unstable_by_key(|config| config.number);
+        troubled.truncate(limit);
+        troubled
     }
 
     /// Gives back the places of a task that is being forgotten.
@@ -234,7 +265,7 @@ impl State {
             first_status: kept.first_status.clone(),
             number: kept.number,
             revision: kept.revision,
-            progress: kept.progress,
+            progress: kept.progress.clone(),
             task_version: self.progress.version,
             task_state: self.progress.state,
         }

@@ -239,6 +239,16 @@ impl Store for PostgresStore {
             .await
     }
 
+    async fn troubled_push_configs(
+        &self,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<PushConfig>, StoreError> {
+        self.readers
+            .read(|link| async move { push::troubled(&link, after, limit).await })
+            .await
+    }
+
     async fn session(&self, of: &Conversation) -> Result<Option<KeptSession>, StoreError> {
         self.readers
             .read(|link| async move { sessions::read(&link, of).await })

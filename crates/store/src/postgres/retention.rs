@@ -15,7 +15,8 @@ const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
 const SURPLUS: &str = "\
     SELECT greatest(count(*) - $1 - ( \
         SELECT count(DISTINCT p.task) FROM push_configs p JOIN tasks t ON t.row = p.task \
-        WHERE NOT p.done AND t.open_send IS NULL AND p.cursor_version < t.version \
+        WHERE NOT p.done AND t.open_send IS NULL \
+            AND (p.cursor_version < t.version OR p.replaying) \
     ), 0) FROM tasks WHERE open_send IS NULL";
 
 /// Deletes tasks from before `$1`, at most `$3`, or the oldest `$2`: both are taken from the oldest
@@ -25,12 +26,14 @@ pub(super) const RETIRE: &str = "\
     WITH oldest AS ( \
         (SELECT row FROM tasks WHERE open_send IS NULL AND status_millis < $1 \
             AND NOT EXISTS (SELECT FROM push_configs p \
-                WHERE p.task = tasks.row AND NOT p.off AND p.cursor_version < tasks.version) \
+                WHERE p.task = tasks.row AND NOT p.off \
+                    AND (p.cursor_version < tasks.version OR p.replaying)) \
             ORDER BY status_millis, row LIMIT $3) \
         UNION \
         (SELECT row FROM tasks WHERE open_send IS NULL \
             AND NOT EXISTS (SELECT FROM push_configs p \
-                WHERE p.task = tasks.row AND NOT p.off AND p.cursor_version < tasks.version) \
+                WHERE p.task = tasks.row AND NOT p.off \
+                    AND (p.cursor_version < tasks.version OR p.replaying)) \
             ORDER BY status_millis, row LIMIT $2) \
     ), gone AS ( \
         DELETE FROM tasks WHERE row IN (SELECT row FROM oldest) RETURNING row \

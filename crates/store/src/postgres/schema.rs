@@ -10,7 +10,11 @@ use super::lock::MIGRATION_LOCK;
 use crate::StoreError;
 
 /// Each takes the schema one version up; all that are missing run in one transaction.
-const MIGRATIONS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+];
 
 const FIND: &str = "SELECT to_regnamespace('nuncio') IS NOT NULL, \
     to_regclass('nuncio.schema_version') IS NOT NULL, \

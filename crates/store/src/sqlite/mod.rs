@@ -208,6 +208,16 @@ impl Store for SqliteStore {
         self.readers.read(push::tasks).await
     }
 
+    async fn troubled_push_configs(
+        &self,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<PushConfig>, StoreError> {
+        self.readers
+            .read(move |db| push::troubled(db, after, limit))
+            .await
+    }
+
     async fn session(&self, of: &Conversation) -> Result<Option<KeptSession>, StoreError> {
         let of = of.clone();
         self.readers.read(move |db| sessions::read(db, &of)).await

@@ -4,13 +4,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::sync::Arc;
 
 use super::tasks::{blob, optional_blob, state_of, text};
+use crate::given_up::given_up_of;
 use crate::push::check_counts;
 use crate::{NewPushConfig, NewTask, PushAdvance, PushConfig, PushProgress, StoreError};
 
 /// Columns that [`read_row`] reads, in its order.
 const COLUMNS: &str = "t.id, p.id, p.owner, p.dialect, p.config, p.row, p.revision, \
     p.cursor_version, p.attempts, p.next_try_millis, p.failing_since_millis, p.off, \
-    t.version, t.state, p.first_status";
+    t.version, t.state, p.first_status, p.last_status, p.given_up";
 const TABLES: &str = "push_configs p JOIN tasks t ON t.row = p.task";
 
 /// Result of a job: the outer error fails the whole batch, the inner one this job alone.
@@ -121,7 +122,8 @@ fn replace(db: &Connection, row: i64, version: u64, new: &NewPushConfig) -> rusq
     db.prepare_cached(
         "UPDATE push_configs SET dialect = ?2, config = ?3, revision = revision + 1, \
          cursor_version = CASE off WHEN 0 THEN cursor_version ELSE ?4 END, attempts = 0, \
-         next_try_millis = 0, failing_since_millis = NULL, off = 0, done = 0 WHERE row = ?1",
+         next_try_millis = 0, failing_since_millis = NULL, off = 0, done = 0, \
+         last_status = NULL, given_up = NULL, replaying = 0 WHERE row = ?1",
     )?
     .execute(params![row, new.dialect.as_str(), &*new.config, version])
     .map(drop)
@@ -153,32 +155,40 @@ pub(super) fn delete(db: &Connection, task: &str, id: &str) -> rusqlite::Result<
     Ok(deleted > 0)
 }
 
-/// Moves a cursor; false: the configuration is gone or another one.
+/// Moves a cursor; false: the configuration is gone, another one, or not as the operator saw it.
 pub(super) fn advance(db: &Connection, step: &PushAdvance) -> rusqlite::Result<bool> {
-    let PushProgress {
-        delivered,
-        attempts,
-        next_try_millis,
-        failing_since_millis,
-        off,
-    } = step.progress;
+    let progress = &step.progress;
+    let read = step.instead_of.as_deref();
+    let was = read.unwrap_or(progress);
     // No row of `open_send`: the task is at its end.
     let moved = db
         .prepare_cached(
             "UPDATE push_configs SET cursor_version = ?4, attempts = ?5, next_try_millis = ?6, \
-             failing_since_millis = ?7, off = ?8, done = ?8 OR EXISTS (SELECT 1 FROM tasks t \
-             WHERE t.row = task AND t.open_send IS NULL AND t.version <= ?4) \
-             WHERE task = (SELECT row FROM tasks WHERE id = ?1) AND id = ?2 AND revision = ?3",
+             failing_since_millis = ?7, off = ?8, done = ?8 OR (NOT ?11 AND EXISTS \
+             (SELECT 1 FROM tasks t \
+             WHERE t.row = task AND t.open_send IS NULL AND t.version <= ?4)), \
+             last_status = ?9, given_up = ?10, replaying = ?11, revision = revision + ?12 \
+             WHERE task = (SELECT row FROM tasks WHERE id = ?1) AND id = ?2 AND revision = ?3 \
+             AND (NOT ?12 OR (cursor_version = ?13 AND attempts = ?14 AND off = ?15 \
+             AND given_up IS ?16))",
         )?
         .execute(params![
             &*step.task,
             &*step.id,
             step.revision,
-            delivered,
-            attempts,
-            next_try_millis,
-            failing_since_millis,
-            off,
+            progress.delivered,
+            progress.attempts,
+            progress.next_try_millis,
+            progress.failing_since_millis,
+            progress.off,
+            progress.last_status,
+            progress.given_up_json(),
+            progress.is_replaying(),
+            read.is_some(),
+            was.delivered,
+            was.attempts,
+            was.off,
+            was.given_up_json(),
         ])?;
     Ok(moved > 0)
 }
@@ -200,10 +210,29 @@ pub(super) fn read(db: &Connection, task: &str) -> Result<Vec<PushConfig>, Store
 pub(super) fn tasks(db: &Connection) -> Result<Vec<Arc<str>>, StoreError> {
     let mut select = db.prepare_cached(&format!(
         "SELECT DISTINCT t.id FROM {TABLES} WHERE p.done = 0 \
-         AND (t.open_send IS NOT NULL OR p.cursor_version < t.version) ORDER BY t.row"
+         AND (t.open_send IS NOT NULL OR p.cursor_version < t.version OR p.replaying) \
+         ORDER BY t.row"
     ))?;
     let ids = select.query_map((), |row| row.get::<_, String>(0))?;
     ids.map(|id| Ok(id?.into())).collect()
+}
+
+/// Configurations that the operator has reason to look at, in the order of their registration.
+pub(super) fn troubled(
+    db: &Connection,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<PushConfig>, StoreError> {
+    let mut select = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM {TABLES} WHERE p.row > ?1 AND (p.off OR p.given_up IS NOT NULL \
+         OR p.failing_since_millis IS NOT NULL) ORDER BY p.row LIMIT ?2"
+    ))?;
+    let mut rows = select.query(params![after, limit])?;
+    let mut configs = Vec::new();
+    while let Some(row) = rows.next()? {
+        configs.push(read_row(row)?);
+    }
+    Ok(configs)
 }
 
 fn read_row(row: &Row<'_>) -> Result<PushConfig, StoreError> {
@@ -224,6 +253,8 @@ fn read_row(row: &Row<'_>) -> Result<PushConfig, StoreError> {
             next_try_millis: row.get(9)?,
             failing_since_millis: row.get(10)?,
             off: row.get(11)?,
+            last_status: row.get(15)?,
+            given_up: given_up_of(optional_blob(row, 16)?.as_deref())?,
         },
         task_version: row.get(12)?,
         task_state: state_of(row.get(13)?)?,

@@ -10,7 +10,7 @@ use crate::clock::now_millis;
 const BATCH: u64 = 128;
 /// Of a task whose receivers have every event that they shall have.
 const SENT: &str = "NOT EXISTS (SELECT 1 FROM push_configs p WHERE p.task = tasks.row \
-    AND p.off = 0 AND p.cursor_version < tasks.version)";
+    AND p.off = 0 AND (p.cursor_version < tasks.version OR p.replaying))";
 const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// How many finished tasks there are beyond `keep`, without those that wait for a receiver.
@@ -19,7 +19,8 @@ pub(super) fn surplus(db: &Connection, keep: u64) -> Result<u64, StoreError> {
     let finished: u64 = count.query_row((), |row| row.get(0))?;
     let mut count = db.prepare_cached(
         "SELECT count(DISTINCT p.task) FROM push_configs p JOIN tasks t ON t.row = p.task \
-         WHERE p.done = 0 AND t.open_send IS NULL AND p.cursor_version < t.version",
+         WHERE p.done = 0 AND t.open_send IS NULL \
+         AND (p.cursor_version < t.version OR p.replaying)",
     )?;
     let waiting: u64 = count.query_row((), |row| row.get(0))?;
     Ok(finished.saturating_sub(waiting).saturating_sub(keep))

@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema_1.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
 ];
 
 /// Brings the file to this program's schema. Refuses files of other programs and of newer nuncios.

@@ -1,8 +1,8 @@
 //! Push configurations: kept, replaced, bounded, and their cursors.
 
 use nuncio_store::{
-    MAX_PUSH_CONFIGS_PER_OWNER, MAX_PUSH_CONFIGS_PER_TASK, NewPushConfig, PushAdvance, PushConfig,
-    PushProgress, Store, StoreError,
+    GivenUp, MAX_PUSH_CONFIGS_PER_OWNER, MAX_PUSH_CONFIGS_PER_TASK, NewPushConfig, PushAdvance,
+    PushConfig, PushProgress, Store, StoreError,
 };
 use nuncio_wire::TaskState;
 use nuncio_wire::dialects::Dialect;
@@ -20,6 +20,9 @@ on_every_store!(
     an_owner_has_a_bounded_number_of_open_ones,
     a_task_that_is_not_made_takes_no_place,
     tasks_with_something_to_send_are_found,
+    what_was_given_up_is_found_and_sent_again,
+    one_that_is_switched_on_again_goes_on_and_takes_its_place,
+    the_operator_changes_only_what_was_seen,
 );
 
 pub(crate) fn config(id: &str, url: &str) -> NewPushConfig {
@@ -37,6 +40,15 @@ pub(crate) fn step(config: &PushConfig, progress: PushProgress) -> PushAdvance {
         id: config.id.clone(),
         revision: config.revision,
         progress,
+        instead_of: None,
+    }
+}
+
+/// A step that the operator takes from what was read.
+fn mend(config: &PushConfig, progress: PushProgress) -> PushAdvance {
+    PushAdvance {
+        instead_of: Some(Box::new(config.progress.clone())),
+        ..step(config, progress)
     }
 }
 
@@ -82,8 +94,21 @@ async fn a_configuration_is_read_as_it_was_made(store: &TestStore) {
         next_try_millis: 77,
         failing_since_millis: Some(5),
         off: false,
+        last_status: Some(503),
+        given_up: vec![GivenUp {
+            version: 1,
+            millis: 2,
+            tries: 3,
+            last_status: None,
+            again: false,
+        }],
     };
-    assert!(store.advance_push(step(&made, failing)).await.unwrap());
+    assert!(
+        store
+            .advance_push(step(&made, failing.clone()))
+            .await
+            .unwrap()
+    );
     let read = store.push_configs("t1").await.unwrap();
     assert_eq!(read[0].progress, failing);
     assert_eq!(store.push_configs("t2").await.unwrap(), []);
@@ -315,4 +340,120 @@ async fn tasks_with_something_to_send_are_found(store: &TestStore) {
     assert!(store.advance_push(step(&made[3], off)).await.unwrap());
     let found = store.pushing_tasks().await.unwrap();
     assert_eq!(found, ["open".into(), "unsent".into()]);
+}
+
+/// A finished task whose only configuration has given up its first event and had the other.
+async fn given_up(store: &dyn Store, task: &str) -> PushConfig {
+    let mut new = new_task(task);
+    new.push_config = Some(config("p", "u"));
+    store.create_task(new).await.unwrap();
+    let end = status(task, TaskState::Completed, 9);
+    store.append(append(task, 1, vec![end])).await.unwrap();
+    let made = store.push_configs(task).await.unwrap().remove(0);
+    let mut progress = PushProgress {
+        attempts: 8,
+        last_status: Some(503),
+        failing_since_millis: Some(3),
+        ..PushProgress::default()
+    };
+    progress.give_up_next(7);
+    let moved = store.advance_push(step(&made, progress.clone())).await;
+    assert!(moved.unwrap());
+    progress.deliver_next();
+    assert!(store.advance_push(step(&made, progress)).await.unwrap());
+    store.push_configs(task).await.unwrap().remove(0)
+}
+
+async fn troubled(store: &dyn Store) -> Vec<String> {
+    let troubled = store.troubled_push_configs(0, 10).await.unwrap();
+    troubled.iter().map(|it| it.task.to_string()).collect()
+}
+
+async fn what_was_given_up_is_found_and_sent_again(store: &TestStore) {
+    store.create_task(new_task("good")).await.unwrap();
+    let good = store.put_push_config("good", config("p", "u")).await;
+    let first = given_up(&**store, "t1").await;
+    let second = given_up(&**store, "t2").await;
+    assert_eq!(troubled(&**store).await, ["t1", "t2"]);
+    let rest = store.troubled_push_configs(first.number, 10).await.unwrap();
+    assert_eq!(rest, [second]);
+    let one = store.troubled_push_configs(0, 1).await.unwrap();
+    assert_eq!(one, std::slice::from_ref(&first));
+    let kept = &first.progress.given_up[0];
+    assert_eq!((kept.version, kept.millis, kept.tries), (1, 7, 8));
+    assert_eq!((kept.last_status, kept.again), (Some(503), false));
+    assert!(first.is_done() && !first.is_pending());
+
+    let again = first.progress.replayed();
+    assert!(store.advance_push(mend(&first, again)).await.unwrap());
+    let now = store.push_configs("t1").await.unwrap().remove(0);
+    assert!(now.is_pending() && !now.is_done());
+    assert_eq!((now.revision, now.progress.next()), (first.revision + 1, 1));
+    let pushing = store.pushing_tasks().await.unwrap();
+    assert_eq!(pushing, ["good".into(), "t1".into()]);
+    // Nobody who served it before has a say any more.
+    let old = step(&first, PushProgress::default());
+    assert!(!store.advance_push(old).await.unwrap());
+    let mut progress = now.progress.clone();
+    progress.deliver_next();
+    assert!(store.advance_push(step(&now, progress)).await.unwrap());
+    assert_eq!(troubled(&**store).await, ["t2"]);
+    assert_eq!(store.pushing_tasks().await.unwrap(), ["good".into()]);
+    assert!(!good.unwrap().is_done());
+}
+
+async fn one_that_is_switched_on_again_goes_on_and_takes_its_place(store: &TestStore) {
+    store.create_task(new_task("t1")).await.unwrap();
+    let mut made = Vec::new();
+    for number in 0..MAX_PUSH_CONFIGS_PER_OWNER {
+        let task = format!("t{}", 2 + number / MAX_PUSH_CONFIGS_PER_TASK);
+        if number % MAX_PUSH_CONFIGS_PER_TASK == 0 {
+            store.create_task(new_task(&task)).await.unwrap();
+        }
+        let new = config(&number.to_string(), "u");
+        made.push(store.put_push_config(&task, new).await.unwrap());
+    }
+    let off = PushProgress {
+        off: true,
+        attempts: 3,
+        failing_since_millis: Some(4),
+        ..delivered(1)
+    };
+    assert!(store.advance_push(step(&made[0], off)).await.unwrap());
+    let seen = store.push_configs("t2").await.unwrap().remove(0);
+    assert_eq!(troubled(&**store).await, ["t2"]);
+    let change = artifact("t2", "a", false, "x");
+    store.append(append("t2", 1, vec![change])).await.unwrap();
+    let on = seen.progress.switched_on();
+    assert!(store.advance_push(mend(&seen, on)).await.unwrap());
+    let now = store.push_configs("t2").await.unwrap().remove(0);
+    assert_eq!(now.progress, delivered(1), "what it missed comes");
+    assert!(now.is_pending());
+    assert!(troubled(&**store).await.is_empty());
+    // It counts for its owner again.
+    let more = config("more", "u");
+    let full = store.put_push_config("t1", more.clone()).await;
+    assert!(matches!(full, Err(StoreError::TooManyPushConfigs { .. })));
+    store.delete_push_config("t2", "0").await.unwrap();
+    store.put_push_config("t1", more).await.unwrap();
+}
+
+async fn the_operator_changes_only_what_was_seen(store: &TestStore) {
+    let seen = given_up(&**store, "t1").await;
+    let again = seen.progress.replayed();
+    let mut moved = seen.clone();
+    moved.progress.attempts += 1;
+    let unseen = mend(&moved, again.clone());
+    assert!(!store.advance_push(unseen).await.unwrap());
+    let mut moved = seen.clone();
+    moved.progress.given_up[0].tries += 1;
+    let unseen = mend(&moved, again.clone());
+    assert!(!store.advance_push(unseen).await.unwrap());
+    assert!(
+        store
+            .advance_push(mend(&seen, again.clone()))
+            .await
+            .unwrap()
+    );
+    assert!(!store.advance_push(mend(&seen, again)).await.unwrap());
 }
