@@ -8,8 +8,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    agents, card, config, config_show, demo, discover, doctor, generate, history, peers, send,
-    serve, task, worker,
+    agents, card, config, config_show, demo, discover, doctor, generate, history, peers, push,
+    send, serve, task, worker,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{self, CliError, Format, Output};
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     /// The agents that are served here.
     Agents(Noun<agents::AgentsCommand>),
     Doctor(Box<doctor::DoctorArgs>),
+    /// Webhooks of the tasks that are served here, where they do not work.
+    Push(Noun<push::PushCommand>),
     History(Box<history::HistoryArgs>),
     /// Agents started for one piece of work.
     Worker(Noun<worker::WorkerCommand>),

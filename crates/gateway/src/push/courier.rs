@@ -52,12 +52,13 @@ enum Tried {
     Delivered,
     /// 410: the receiver wants nothing more, ever.
     Unwanted,
-    Failed(String, Plea),
+    /// Why, the status if there was an answer, and what the receiver asks for.
+    Failed(String, Option<u16>, Plea),
 }
 
 impl Courier {
     pub(super) fn new(push: Arc<Push>, config: PushConfig) -> Self {
-        let progress = config.progress;
+        let progress = config.progress.clone();
         Self {
             push,
             config,
@@ -74,7 +75,7 @@ impl Courier {
                 // Only what the operator allows can have changed since it was registered.
                 tracing::warn!(task = %self.config.task, config = %self.config.id, %reason,
                     "a webhook is switched off");
-                self.progress.off = true;
+                self.switch_off();
                 self.save().await;
                 self.push.couriers.leave(&self.config);
                 return self.push.moved(&self.config.task);
@@ -114,18 +115,20 @@ impl Courier {
         let Some(place) = place else {
             return Step::End;
         };
-        let version = self.progress.delivered + 1;
+        let version = self.progress.next();
+        let again = self.progress.is_replaying();
         let (store, folded) = (self.push.store.as_ref(), &mut self.folded);
         let body = match build(store, &self.config, version, folded).await {
             Ok(Payload::Body(body, last)) => {
-                self.last = last;
+                // What is sent again may be all that there was left.
+                self.last = last || again;
                 Bytes::from(body)
             }
             Ok(Payload::Nothing) => return Step::Idle,
             Ok(Payload::Gone) => return Step::End,
             Err(StoreError::Damaged(error)) => {
                 tracing::error!(%error, task = %self.config.task, version, "an event cannot be sent");
-                self.progress.delivered = version;
+                self.progress.deliver_next();
                 return if self.save().await {
                     Step::On
                 } else {
@@ -141,7 +144,7 @@ impl Courier {
         };
         let tried = self.attempt(target, version, body).await;
         drop(place);
-        self.note(tried, version, target, endpoint);
+        self.note(tried, target, endpoint);
         if self.save().await && !self.progress.off {
             Step::On
         } else {
@@ -184,7 +187,7 @@ impl Courier {
             headers.extend(value.map(|value| (name, value)));
         }
         let Ok(_try) = self.push.tries.acquire().await else {
-            return Tried::Failed("the gateway stops".to_owned(), Plea::default());
+            return Tried::Failed("the gateway stops".to_owned(), None, Plea::default());
         };
         let webhooks = &self.push.webhooks;
         let answer = webhooks
@@ -194,15 +197,11 @@ impl Courier {
     }
 
     /// Takes the end of a try into the progress.
-    fn note(&mut self, tried: Tried, version: u64, target: &Target, endpoint: &Endpoint) {
-        let delivered = PushProgress {
-            delivered: version,
-            ..PushProgress::default()
-        };
-        let (reason, plea) = match tried {
+    fn note(&mut self, tried: Tried, target: &Target, endpoint: &Endpoint) {
+        let (reason, status, plea) = match tried {
             Tried::Delivered => {
                 endpoint.succeeded();
-                self.progress = delivered;
+                self.progress.deliver_next();
                 return;
             }
             Tried::Unwanted => {
@@ -210,18 +209,20 @@ impl Courier {
                     target,
                     "a webhook is switched off: its receiver answered 410",
                 );
-                self.progress.off = true;
+                self.progress.last_status = Some(http::StatusCode::GONE.as_u16());
+                self.switch_off();
                 return;
             }
-            Tried::Failed(reason, plea) => (reason, plea),
+            Tried::Failed(reason, status, plea) => (reason, status, plea),
         };
         // It is read again for the next try, which may be hours away.
         self.folded = None;
         let now = clock::now_millis();
         let (since, off) = endpoint.failed(now);
         self.progress.failing_since_millis = Some(since);
+        self.progress.last_status = status;
         self.progress.attempts += 1;
-        let attempts = self.progress.attempts;
+        let (attempts, version) = (self.progress.attempts, self.progress.next());
         let peer = nuncio_client::http_client::peer_of(&target.url);
         tracing::debug!(task = %self.config.task, config = %self.config.id, %peer, version, attempts,
             %reason, "a push notification failed");
@@ -239,11 +240,14 @@ impl Courier {
             self.progress.next_try_millis = now.saturating_add(wait);
         } else {
             self.report(target, "a push notification was given up");
-            self.progress = PushProgress {
-                failing_since_millis: Some(since),
-                ..delivered
-            };
+            self.progress.give_up_next(now);
         }
+    }
+
+    fn switch_off(&mut self) {
+        self.progress.off = true;
+        let since = &mut self.progress.failing_since_millis;
+        since.get_or_insert_with(clock::now_millis);
     }
 
     fn report(&self, target: &Target, what: &str) {
@@ -261,7 +265,8 @@ impl Courier {
                 task: self.config.task.clone(),
                 id: self.config.id.clone(),
                 revision: self.config.revision,
-                progress: self.progress,
+                progress: self.progress.clone(),
+                instead_of: None,
             };
             match self.push.store.advance_push(step).await {
                 Ok(moved) => return moved,
@@ -278,7 +283,7 @@ impl Courier {
 fn judge(answer: Result<nuncio_client::WebhookAnswer, ClientError>) -> Tried {
     let answer = match answer {
         Ok(answer) => answer,
-        Err(error) => return Tried::Failed(error.message, Plea::default()),
+        Err(error) => return Tried::Failed(error.message, None, Plea::default()),
     };
     match answer.status {
         200..=299 => Tried::Delivered,
@@ -288,7 +293,7 @@ fn judge(answer: Result<nuncio_client::WebhookAnswer, ClientError>) -> Tried {
                 slow_down: matches!(status, 429 | 502 | 504),
                 retry_after: answer.retry_after,
             };
-            Tried::Failed(format!("it answered {status}"), plea)
+            Tried::Failed(format!("it answered {status}"), Some(status), plea)
         }
     }
 }

@@ -43,6 +43,13 @@ struct Known {
 }
 
 impl Endpoints {
+    /// The operator says that it works again: what failed before counts no more.
+    pub(super) fn forgive(&self, url: &str) {
+        if let Some(endpoint) = self.0.lock().by_url.get(url).and_then(Weak::upgrade) {
+            endpoint.succeeded();
+        }
+    }
+
     /// The endpoint with this address. One that nobody posted to just now is taken to have failed
     /// since the time that its configuration remembers.
     pub(super) fn get(&self, url: &str, failing_since: Option<i64>) -> Arc<Endpoint> {
@@ -80,7 +87,7 @@ mod tests {
             &endpoint,
             &endpoints.get("https://h/", Some(1))
         ));
-        endpoint.succeeded();
+        endpoints.forgive("https://h/");
         assert_eq!(
             endpoint.failed(11 + OFF_AFTER_MILLIS),
             (11 + OFF_AFTER_MILLIS, false)

@@ -2,7 +2,8 @@
 //!
 //! A commit only says which task moved ([`Push::moved`]); everything else happens apart from it.
 //! `deliver` wakes one `courier` per webhook with something to send, which reads the event log by
-//! its cursor; `target`, `payload` and `sign` make the request, `schedule` and `endpoint` say when.
+//! its cursor; `target`, `payload` and `sign` make the request, `schedule` and `endpoint` say when;
+//! `troubles` is the operator's view.
 
 mod courier;
 mod deliver;
@@ -11,6 +12,7 @@ mod payload;
 mod schedule;
 mod sign;
 mod target;
+mod troubles;
 
 use nuncio_client::{AddressPolicy, Webhooks};
 use nuncio_store::{Store, StoreError};
@@ -30,6 +32,7 @@ use deliver::Couriers;
 use endpoint::Endpoints;
 use schedule::Schedule;
 use sign::Signer;
+pub use troubles::{Remedy, Which};
 
 /// Tries under way at once, to all receivers together: sockets are not for webhooks alone.
 const MAX_TRIES: usize = 512;

@@ -25,6 +25,7 @@ mod postgres_server;
 mod proxies;
 mod push;
 mod push_configs;
+mod push_troubles;
 mod receiver;
 mod recovery;
 mod refusals;

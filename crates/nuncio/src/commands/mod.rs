@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod history;
 pub(crate) mod peers;
+pub(crate) mod push;
 pub(crate) mod send;
 pub(crate) mod serve;
 mod session;
@@ -33,6 +34,7 @@ pub(crate) async fn run(command: Command) -> ExitCode {
         Command::Peers(noun) => peers::run(noun.command),
         Command::Agents(noun) => agents::run(noun.command).await,
         Command::Doctor(args) => doctor::run(*args).await,
+        Command::Push(noun) => push::run(noun.command).await,
         Command::History(args) => history::run(*args).await,
         Command::Worker(noun) => worker::run(noun.command).await,
         Command::Config(noun) => match noun.command {

@@ -25,6 +25,7 @@ mod mock_agent;
 mod peers;
 mod program;
 mod push_recovery;
+mod push_troubles;
 mod serve_gateway;
 mod serve_peers;
 mod workers;

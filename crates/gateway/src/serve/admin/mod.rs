@@ -4,6 +4,7 @@
 
 mod agents;
 mod conversations;
+mod push;
 
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
@@ -44,6 +45,10 @@ impl ControlDesk {
             }
             (&Method::GET, ["admin", "conversations"]) => {
                 self.conversations(request.uri().query()).await
+            }
+            (&Method::GET, ["admin", "push"]) => self.push_troubles(request.uri().query()).await,
+            (&Method::POST, ["admin", "push", verb]) => {
+                self.mend_push(verb, request.uri().query()).await
             }
             (_, ["admin", ..]) => {
                 answer::refusal(StatusCode::NOT_FOUND, "this gateway knows no such request")
