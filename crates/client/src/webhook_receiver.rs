@@ -72,6 +72,7 @@ impl WebhookReceiver {
             token: Some(token.clone()),
             authentication: Some(AuthenticationInfo {
                 scheme: "Bearer".to_owned(),
+                other_schemes: Vec::new(),
                 credentials: Some(token.clone()),
             }),
             metadata: None,

@@ -26,6 +26,8 @@ pub const MAX_PUSH_URL_BYTES: usize = 2_048;
 pub const MAX_PUSH_SECRET_BYTES: usize = 4_096;
 /// Longest authentication scheme of a webhook, in bytes: registered ones have under 20.
 pub const MAX_PUSH_SCHEME_BYTES: usize = 64;
+/// Most authentication schemes of a webhook: there are some dozen registered ones in all.
+pub const MAX_PUSH_SCHEMES: usize = 16;
 /// Page size of ListTasks when the request names none (specification 3.1.4).
 pub const DEFAULT_PAGE_SIZE: u32 = 50;
 /// Largest page of ListTasks (specification 3.1.4).

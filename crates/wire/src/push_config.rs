@@ -1,11 +1,15 @@
 //! Where a task's events are pushed to (specification 4.3).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use std::fmt;
 
 use crate::error::FieldViolation;
 use crate::json::{Metadata, json_object};
-use crate::limits::{MAX_PUSH_SCHEME_BYTES, MAX_PUSH_SECRET_BYTES, MAX_PUSH_URL_BYTES};
+use crate::limits::{
+    MAX_PUSH_SCHEME_BYTES, MAX_PUSH_SCHEMES, MAX_PUSH_SECRET_BYTES, MAX_PUSH_URL_BYTES,
+};
 use crate::message::check_free_id;
 
 /// One webhook of one task (specification 4.3.1).
@@ -49,6 +53,10 @@ json_object!(required TaskPushNotificationConfig {
 pub struct AuthenticationInfo {
     /// Scheme of the `Authorization` header, such as `Bearer`; required.
     pub scheme: String,
+    /// Further schemes that the receiver takes, after the first: 0.3 has a list of them, and only its
+    /// callers are shown it.
+    #[serde(rename = "otherSchemes", skip_serializing_if = "Vec::is_empty")]
+    pub other_schemes: Vec<String>,
     /// What follows the scheme. A secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<String>,
@@ -56,8 +64,24 @@ pub struct AuthenticationInfo {
 
 json_object!(required AuthenticationInfo {
     scheme: "scheme",
+    other_schemes: "otherSchemes",
     credentials: "credentials",
 });
+
+impl AuthenticationInfo {
+    /// The scheme that the credentials are sent under. Of several it is Basic where they can be a
+    /// name and a password in base64 (RFC 7617 section 2), else the first other one.
+    #[must_use]
+    pub fn scheme_of_credentials(&self) -> &str {
+        let is_pair = self.credentials.as_deref().is_some_and(|text| {
+            let decoded = STANDARD.decode(text);
+            decoded.is_ok_and(|pair| pair.contains(&b':'))
+        });
+        let mut schemes = std::iter::once(&self.scheme).chain(&self.other_schemes);
+        let fitting = schemes.find(|scheme| scheme.eq_ignore_ascii_case("basic") == is_pair);
+        fitting.unwrap_or(&self.scheme)
+    }
+}
 
 impl TaskPushNotificationConfig {
     /// Checks what a caller registers. Token and credentials go into headers: what could end a
@@ -89,6 +113,13 @@ impl TaskPushNotificationConfig {
         }
         if let Some(Err(reason)) = authentication.map(|a| check_scheme(&a.scheme)) {
             wrong("authentication.scheme", reason);
+        }
+        let others = authentication.map_or(&[][..], |a| &a.other_schemes);
+        if others.len() >= MAX_PUSH_SCHEMES {
+            let reason = format!("must not hold more than {MAX_PUSH_SCHEMES}");
+            wrong("authentication.schemes", reason);
+        } else if let Some(reason) = others.iter().find_map(|it| check_scheme(it).err()) {
+            wrong("authentication.schemes", reason);
         }
     }
 }
@@ -138,10 +169,42 @@ impl fmt::Debug for AuthenticationInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthenticationInfo")
             .field("scheme", &self.scheme)
+            .field("other_schemes", &self.other_schemes)
             .field(
                 "credentials",
                 &self.credentials.as_ref().map(|_| "[secret]"),
             )
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_schemes_the_one_that_the_credentials_fit_is_sent() {
+        // `name:password` in base64.
+        let (pair, token) = ("bmFtZTpwYXNzd29yZA==", "eyJhbGciOiJFUzI1NiJ9.e30.c2ln");
+        for (schemes, credentials, expected) in [
+            (&["Bearer"][..], pair, "Bearer"),
+            (&["Basic"], token, "Basic"),
+            (&["Bearer", "Basic"], pair, "Basic"),
+            (&["Bearer", "basic"], token, "Bearer"),
+            (&["Basic", "Bearer"], token, "Bearer"),
+            (&["Basic", "Bearer"], pair, "Basic"),
+            (&["ApiKey", "Bearer"], token, "ApiKey"),
+        ] {
+            let info = AuthenticationInfo {
+                scheme: schemes[0].to_owned(),
+                other_schemes: schemes[1..].iter().map(|it| (*it).to_owned()).collect(),
+                credentials: Some(credentials.to_owned()),
+            };
+            assert_eq!(
+                info.scheme_of_credentials(),
+                expected,
+                "{schemes:?} {credentials}"
+            );
+        }
     }
 }

@@ -193,6 +193,9 @@ fn shown(kept: &PushConfig, dialect: Dialect) -> Result<TaskPushNotificationConf
     config.metadata = config.metadata.filter(|_| dialect == Dialect::Fleet);
     if let Some(authentication) = &mut config.authentication {
         authentication.credentials = None;
+        if dialect != Dialect::V0_3 {
+            authentication.other_schemes.clear();
+        }
     }
     Ok(config)
 }

@@ -38,9 +38,11 @@ impl Target {
         }
         // A scheme without credentials says nothing (specification 4.3.2).
         if let Some(authentication) = read.authentication
-            && let Some(credentials) = authentication.credentials.filter(|c| !c.is_empty())
+            && let Some(credentials) = authentication.credentials.as_ref()
+            && !credentials.is_empty()
         {
-            let value = format!("{} {credentials}", authentication.scheme);
+            let scheme = authentication.scheme_of_credentials();
+            let value = format!("{scheme} {credentials}");
             headers.insert(http::header::AUTHORIZATION, secret(&value)?);
         }
         Ok(Self { url, headers, hub })

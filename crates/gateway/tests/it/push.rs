@@ -155,7 +155,8 @@ over_stores! {
         let rig = asking(store).await;
         let task = rig.send("start").await["id"].clone();
         let set = "tasks/pushNotificationConfig/set";
-        let old = json!({"taskId": task, "pushNotificationConfig": {"url": format!("{}/old", hook.base)}});
+        let old = json!({"taskId": task, "pushNotificationConfig": {"url": format!("{}/old", hook.base),
+            "authentication": {"schemes": ["Basic", "Bearer"], "credentials": "a.b.c"}}});
         let old = rig.call_in("0.3", set, old).await;
         assert!(old["error"].is_null(), "{old}");
         let slash = json!({"taskId": task, "url": format!("{}/slash", hook.base)});
@@ -172,6 +173,7 @@ over_stores! {
             parts.iter().map(|part| part["text"].as_str().unwrap()).collect::<String>()
         };
         assert_eq!(old.iter().map(text).collect::<Vec<_>>(), ["", "one", "onetwo", "onetwo"]);
+        assert!(old.iter().all(|post| post.header("authorization") == "Bearer a.b.c"));
         assert!(old.iter().all(|post| post.body["id"] == task && post.header("content-type") == "application/json"));
         assert_eq!(old[3].body["artifacts"][0]["parts"][0]["kind"], "text");
     }

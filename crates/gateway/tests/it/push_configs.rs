@@ -79,12 +79,15 @@ over_bindings! {
         assert_eq!(call("1.0", "tasks/pushNotificationConfig/get", named.clone()).await, made);
 
         let old = json!({"taskId": task, "pushNotificationConfig": {"id": "old", "url": HOOK, "token": "t",
-            "authentication": {"schemes": ["Bearer"], "credentials": "x"}}});
+            "authentication": {"schemes": ["Basic", "Bearer"], "credentials": "x"}}});
         let made_old = call("0.3", set, old).await;
         assert_eq!(made_old, json!({"taskId": task, "pushNotificationConfig":
-            {"id": "old", "url": HOOK, "authentication": {"schemes": ["Bearer"]}}}));
+            {"id": "old", "url": HOOK, "authentication": {"schemes": ["Basic", "Bearer"]}}}));
         let newest = call("0.3", "tasks/pushNotificationConfig/get", json!({"id": task})).await;
         assert_eq!(newest, made_old, "without an id the newest one is meant");
+        let named_old = json!({"taskId": task, "id": "old"});
+        let now = call("1.0", "tasks/pushNotificationConfig/get", named_old).await;
+        assert_eq!(now["authentication"], json!({"scheme": "Basic"}), "1.0 has one scheme");
         let list = call("0.3", "tasks/pushNotificationConfig/list", json!({"id": task})).await;
         assert_eq!(list.as_array().unwrap().len(), 2, "{list}");
         let list = call("1.0", "tasks/pushNotificationConfig/list", json!({"taskId": task})).await;

@@ -159,6 +159,7 @@ fn send() -> impl Strategy<Value = SendMessageRequest> {
             metadata: None,
             authentication: Some(AuthenticationInfo {
                 scheme: "Bearer".to_owned(),
+                other_schemes: Vec::new(),
                 credentials: None,
             }),
         })

@@ -439,7 +439,7 @@ fn a_push_configuration_is_taken_flat_and_nested() {
         ),
         (
             Dialect::V0_3,
-            r#"{"taskId":"t","pushNotificationConfig":{"id":"p","url":"https://h","token":"k","authentication":{"schemes":["Bearer","Basic"]}}}"#,
+            r#"{"taskId":"t","pushNotificationConfig":{"id":"p","url":"https://h","token":"k","authentication":{"schemes":["Bearer"]}}}"#,
         ),
         (Dialect::V0_3, flat),
     ] {

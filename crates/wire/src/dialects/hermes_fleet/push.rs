@@ -60,6 +60,7 @@ impl FleetPushConfig {
             token: None,
             authentication: authentication.map(|(scheme, credentials)| AuthenticationInfo {
                 scheme,
+                other_schemes: Vec::new(),
                 credentials,
             }),
             metadata: self.metadata,

@@ -107,13 +107,14 @@ json_object!(AnyAuthentication {
 
 impl From<AnyAuthentication> for AuthenticationInfo {
     fn from(any: AnyAuthentication) -> Self {
-        let first = any.schemes.into_iter().next().unwrap_or_default();
+        let mut schemes = any.schemes.into_iter();
         let scheme = if any.scheme.is_empty() {
-            first
+            schemes.next().unwrap_or_default()
         } else {
             any.scheme
         };
         Self {
+            other_schemes: schemes.filter(|other| *other != scheme).collect(),
             scheme,
             credentials: any.credentials,
         }

@@ -328,7 +328,8 @@ impl Serialize for Old<Inner<'_>> {
 impl Serialize for Old<&AuthenticationInfo> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("schemes", &[&self.0.scheme])?;
+        let schemes = std::iter::once(&self.0.scheme).chain(&self.0.other_schemes);
+        map.serialize_entry("schemes", &schemes.collect::<Vec<_>>())?;
         entry(&mut map, "credentials", self.0.credentials.as_deref())?;
         map.end()
     }

@@ -134,7 +134,7 @@ fn inner_out(config: TaskPushNotificationConfig) -> pb::PushNotificationConfig {
         url: config.url,
         token: config.token.unwrap_or_default(),
         authentication: config.authentication.map(|info| pb::AuthenticationInfo {
-            schemes: vec![info.scheme],
+            schemes: [vec![info.scheme], info.other_schemes].concat(),
             credentials: info.credentials.unwrap_or_default(),
         }),
     }
@@ -148,9 +148,13 @@ fn inner_in(config: pb::PushNotificationConfig) -> TaskPushNotificationConfig {
         url: config.url,
         token: given(config.token),
         metadata: None,
-        authentication: config.authentication.map(|info| AuthenticationInfo {
-            scheme: info.schemes.into_iter().next().unwrap_or_default(),
-            credentials: given(info.credentials),
+        authentication: config.authentication.map(|info| {
+            let mut schemes = info.schemes.into_iter();
+            AuthenticationInfo {
+                scheme: schemes.next().unwrap_or_default(),
+                other_schemes: schemes.collect(),
+                credentials: given(info.credentials),
+            }
         }),
     }
 }

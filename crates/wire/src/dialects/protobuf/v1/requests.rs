@@ -144,6 +144,7 @@ pub(super) fn push_in(config: pb::TaskPushNotificationConfig) -> TaskPushNotific
         metadata: None,
         authentication: config.authentication.map(|info| AuthenticationInfo {
             scheme: info.scheme,
+            other_schemes: Vec::new(),
             credentials: given(info.credentials),
         }),
     }
