@@ -38,6 +38,17 @@ impl BaseUrl {
         Self(url.trim_end_matches('/').into())
     }
 
+    /// The same for an agent that may have a host of its own: there it is at the root.
+    #[must_use]
+    pub fn of_agent(&self, agent: &ServedAgent) -> Self {
+        let own = agent.config.host.as_deref().and_then(|host| {
+            let mut url = Url::parse(&self.0).ok()?;
+            url.set_host(Some(host)).ok()?;
+            Some(Self(url.origin().ascii_serialization().into()))
+        });
+        own.unwrap_or_else(|| self.clone())
+    }
+
     /// The name or address of the host, without its port.
     #[must_use]
     pub fn host(&self) -> String {
@@ -48,15 +59,15 @@ impl BaseUrl {
 
     /// Where an agent's card is.
     #[must_use]
-    pub fn card_url(&self, name: &str, is_default: bool) -> String {
+    pub fn card_url(&self, name: &str, at_root: bool) -> String {
         const PATH: &str = "/.well-known/agent-card.json";
-        format!("{}{PATH}", self.rest_url(name, is_default))
+        format!("{}{PATH}", self.rest_url(name, at_root))
     }
 
-    /// Where an agent takes JSON-RPC; the default one at the root.
+    /// Where an agent takes JSON-RPC: at the root, or below its name.
     #[must_use]
-    pub fn agent_url(&self, name: &str, is_default: bool) -> String {
-        if is_default {
+    pub fn agent_url(&self, name: &str, at_root: bool) -> String {
+        if at_root {
             format!("{}/", self.0)
         } else {
             format!("{}/agents/{name}", self.0)
@@ -65,8 +76,8 @@ impl BaseUrl {
 
     /// The base of an agent's HTTP+JSON paths, which begin with a slash of their own.
     #[must_use]
-    pub fn rest_url(&self, name: &str, is_default: bool) -> String {
-        if is_default {
+    pub fn rest_url(&self, name: &str, at_root: bool) -> String {
+        if at_root {
             self.0.to_string()
         } else {
             format!("{}/agents/{name}", self.0)
@@ -148,7 +159,7 @@ impl CardMaker {
     /// The card that everybody sees, unsigned.
     #[must_use]
     pub fn public(&self, agent: &ServedAgent, base: &BaseUrl) -> AgentCard {
-        build(agent, &self.agents, &self.config, base)
+        build(agent, &self.agents, &self.config, &base.of_agent(agent))
     }
 
     /// The signed card for callers with a credential, if the agent has one.
@@ -186,9 +197,7 @@ impl CardMaker {
 #[must_use]
 fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) -> AgentCard {
     let settings = &agent.config;
-    let is_default = agents
-        .default_agent()
-        .is_some_and(|default| default.name == agent.name);
+    let at_root = agents.is_at_root(agent);
     let name = settings
         .name
         .clone()
@@ -198,7 +207,7 @@ fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) 
         .clone()
         .unwrap_or_else(|| format!("The agent '{name}'."));
     let mut card = AgentCard {
-        supported_interfaces: interfaces(agent, is_default, config, base),
+        supported_interfaces: interfaces(agent, at_root, config, base),
         provider: settings.provider.as_ref().map(|provider| AgentProvider {
             url: provider.url.as_str().to_owned(),
             organization: provider.organization.clone(),
@@ -240,7 +249,7 @@ fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) 
 /// Every binding in 1.0, then again in 0.3 where that is served.
 fn interfaces(
     agent: &ServedAgent,
-    is_default: bool,
+    at_root: bool,
     config: &Config,
     base: &BaseUrl,
 ) -> Vec<AgentInterface> {
@@ -251,21 +260,21 @@ fn interfaces(
         .take(if config.compat.v0_3 { 2 } else { 1 })
         .flat_map(|version| {
             let grpc = match version {
-                // Without a path and without a tenant there is only the default agent.
-                "0.3" if !is_default => None,
+                // Without a path and without a tenant there is only the agent of the host.
+                "0.3" if !at_root => None,
                 "0.3" if kit_wants_urls => base.grpc_url(),
                 _ => base.grpc_address(),
             };
             let bindings = [
-                ("JSONRPC", Some(base.agent_url(name, is_default))),
-                ("HTTP+JSON", Some(base.rest_url(name, is_default))),
+                ("JSONRPC", Some(base.agent_url(name, at_root))),
+                ("HTTP+JSON", Some(base.rest_url(name, at_root))),
                 (GRPC, grpc),
             ];
             bindings.map(|(binding, url)| {
                 Some(AgentInterface {
                     url: url?,
                     protocol_binding: binding.to_owned(),
-                    tenant: tenant_at(agent, is_default, binding, version),
+                    tenant: tenant_at(agent, at_root, binding, version),
                     protocol_version: version.to_owned(),
                 })
             })
@@ -278,16 +287,11 @@ const GRPC: &str = "GRPC";
 
 /// What a request must name: the configured tenant; over gRPC, where no path names the agent, its
 /// name. 0.3 knows no tenants; there the address alone names the agent.
-fn tenant_at(
-    agent: &ServedAgent,
-    is_default: bool,
-    binding: &str,
-    version: &str,
-) -> Option<String> {
+fn tenant_at(agent: &ServedAgent, at_root: bool, binding: &str, version: &str) -> Option<String> {
     if version == "0.3" {
         return None;
     }
-    let name = (binding == GRPC && !is_default).then(|| agent.name.to_string());
+    let name = (binding == GRPC && !at_root).then(|| agent.name.to_string());
     agent.config.tenant.clone().or(name)
 }
 

@@ -100,7 +100,7 @@ impl Gateway {
 
         let operations = Arc::new(Operations::new(engine.clone(), maker.clone()));
         let cards = Cards::new(maker);
-        let hosts = HostCheck::new(&config.server, &addresses);
+        let hosts = HostCheck::new(&config, &addresses);
         let service = Service::new(operations.clone(), cards, hosts);
         let bounds = ConnectionBounds::new(
             config.server.max_connections,

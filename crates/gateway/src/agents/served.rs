@@ -245,6 +245,27 @@ impl Agents {
         self.by_name.first().map(|(_, agent)| agent.clone())
     }
 
+    /// The agent that has the host of this authority (`host` or `host:port`) to itself.
+    #[must_use]
+    pub fn by_host(&self, authority: &str) -> Option<Arc<ServedAgent>> {
+        let host = authority
+            .rsplit_once(':')
+            .map_or(authority, |(host, _)| host);
+        let has_it = |agent: &&Arc<ServedAgent>| {
+            let own = agent.config.host.as_deref();
+            own.is_some_and(|own| own.eq_ignore_ascii_case(host))
+        };
+        self.iter().find(has_it).cloned()
+    }
+
+    /// Whether the addresses on an agent's card do without its name: it has a host of its own, or is
+    /// the default one.
+    #[must_use]
+    pub fn is_at_root(&self, agent: &ServedAgent) -> bool {
+        let default = self.by_name.first();
+        agent.config.host.is_some() || default.is_some_and(|(name, _)| *name == agent.name)
+    }
+
     /// The agent that bears this tenant: its configured one, else its name.
     #[must_use]
     pub fn by_tenant(&self, tenant: &str) -> Option<Arc<ServedAgent>> {

@@ -36,12 +36,13 @@ struct Entry {
 
 /// The catalog of these agents, in the order of the configuration.
 pub(super) fn write(agents: &Agents, base: &BaseUrl) -> Vec<u8> {
-    let default = agents.default_agent().map(|agent| agent.name.clone());
     let publisher = base.host();
     let entries = agents.iter().map(|agent| Entry {
         identifier: format!("urn:air:{publisher}:agent:{}", agent.name),
         r#type: AGENT_CARD,
-        url: base.card_url(&agent.name, Some(&agent.name) == default.as_ref()),
+        url: base
+            .of_agent(agent)
+            .card_url(&agent.name, agents.is_at_root(agent)),
         tags: agent
             .config
             .skills

@@ -185,6 +185,7 @@ impl Cards {
     }
 
     fn kept(&self, agent: &Arc<ServedAgent>, form: Form, base: &BaseUrl) -> Kept {
+        let base = &base.of_agent(agent);
         let key = CardKey {
             agent: agent.name.clone(),
             form,

@@ -255,7 +255,11 @@ impl Desk<'_> {
         });
         let found = match in_query.or(named) {
             Some(name) => agents.get(name),
-            None => agents.default_agent(),
+            None => self
+                .head
+                .host_agent
+                .clone()
+                .or_else(|| agents.default_agent()),
         };
         found.ok_or_else(|| {
             A2aError::invalid_field("agent", "is no agent of this gateway; see /a2a/agents")

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{BackendConfig, ExtensionConfig, WebUrl};
 
+/// Characters of a host name (RFC 1035 section 2.3.4, without the length bytes).
+const MAX_HOST_CHARS: usize = 253;
+/// Characters of one label of a host name (RFC 1035 section 2.3.4).
+const MAX_LABEL_CHARS: usize = 63;
 /// Characters of a name: it is a path segment, a tenant and a file name.
 pub const MAX_NAME_CHARS: usize = 64;
 /// First path segments of the gateway: neither an agent nor a tenant may bear such a name.
@@ -74,6 +78,12 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("review-team"))]
     pub tenant: Option<String>,
+    /// A host name of its own: requests that name it reach this agent at the root, without its name in
+    /// the path. Its card gives addresses there, with scheme and port of `server.public_url`, else of
+    /// the listener.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("reviewer.example.org"))]
+    pub host: Option<String>,
     /// Who runs it, for the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({ "organization": "Example", "url": "https://example.org" }))]
@@ -109,6 +119,7 @@ impl AgentConfig {
             input_modes: default_input_modes(),
             output_modes: default_output_modes(),
             tenant: None,
+            host: None,
             provider: None,
             documentation_url: None,
             icon_url: None,
@@ -243,6 +254,29 @@ pub fn check_caller_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the name of a host, without a port. An address is none: it would be everybody's.
+///
+/// # Errors
+///
+/// A text that says what a host name may be.
+pub fn check_host_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let is_label = |label: &str| {
+        (1..=MAX_LABEL_CHARS).contains(&label.len())
+            && label.chars().all(fits)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let is_address = name.parse::<std::net::IpAddr>().is_ok();
+    if name.len() > MAX_HOST_CHARS || is_address || !name.split('.').all(is_label) {
+        return Err(format!(
+            "`{}` is no host name: give one such as `reviewer.example.org`, without scheme and port",
+            shown(name)
+        ));
+    }
+    Ok(())
+}
+
 /// A name for an error's text, which neither its length nor its characters may disturb.
 fn shown(name: &str) -> String {
     name.chars()
@@ -300,6 +334,29 @@ mod tests {
         }
         assert!(check_path_name(&"n".repeat(65)).is_err());
         assert_eq!(check_name("health"), Ok(()));
+    }
+
+    #[test]
+    fn hosts_have_names_and_nothing_around_them() {
+        let label = "a".repeat(63);
+        for name in ["reviewer.example.org", "Agent-1", &label] {
+            assert_eq!(check_host_name(name), Ok(()), "{name}");
+        }
+        let (label, long) = ("a".repeat(64), "a.".repeat(127) + "b");
+        for name in [
+            "",
+            "a.",
+            "-a",
+            "a:80",
+            "http://a",
+            "127.0.0.1",
+            "::1",
+            "*.a",
+            &label,
+            &long,
+        ] {
+            assert!(check_host_name(name).is_err(), "{name}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::agents::{check_caller_name, check_name, check_path_name};
+use super::agents::{check_caller_name, check_host_name, check_name, check_path_name};
 use super::extensions::wrong_extensions;
 use super::{BackendConfig, Config, PeerAuth, SecretRef, StoreUrl};
 
@@ -42,6 +42,7 @@ impl Config {
         let mut problems = Problems(Vec::new());
         self.check_names(&mut problems);
         self.check_agents(&mut problems);
+        self.check_hosts(&mut problems);
         self.check_reach(&mut problems);
         self.check_cards(&mut problems);
         self.check_trust(&mut problems);
@@ -171,6 +172,25 @@ impl Config {
             for (index, message) in wrong_extensions(&agent.capabilities.extensions) {
                 let key = format!("agents.{name}.capabilities.extensions.{index}");
                 problems.error(key, message);
+            }
+        }
+    }
+
+    /// A host leads to one agent, and the gateway's own to none but the default one.
+    fn check_hosts(&self, problems: &mut Problems) {
+        let public = self.server.public_url.as_ref();
+        let public = public.and_then(|url| url.url().host_str());
+        let mut hosts: HashMap<String, &str> = HashMap::new();
+        for (name, agent) in &self.agents {
+            let Some(host) = &agent.host else { continue };
+            let key = format!("agents.{name}.host");
+            if let Err(message) = check_host_name(host) {
+                problems.error(key, message);
+            } else if public.is_some_and(|public| public.eq_ignore_ascii_case(host)) {
+                let message = format!("`{host}` is the gateway's own host (server.public_url)");
+                problems.error(key, message);
+            } else if let Some(other) = hosts.insert(host.to_ascii_lowercase(), name) {
+                problems.error(key, format!("agent `{other}` has the host `{host}` too"));
             }
         }
     }
@@ -396,6 +416,23 @@ mod tests {
             problems(&two("tenant = \"v1\"", "")),
             error("agents.a.tenant")
         );
+    }
+
+    #[test]
+    fn a_host_leads_to_one_agent() {
+        let two = |a: &str, b: &str| {
+            let agent = |name: &str, host: &str| {
+                format!("[agents.{name}]\nbackend = \"echo\"\nhost = \"{host}\"\n")
+            };
+            agent("a", a) + &agent("b", b)
+        };
+        assert_eq!(problems(&two("a.example", "b.example")), []);
+        let key = "agents.b.host";
+        assert_eq!(problems(&two("a.example", "A.example")), error(key));
+        assert_eq!(problems(&two("a.example", "b.example:80")), error(key));
+        let public = "[server]\npublic_url = \"https://b.example/x\"\n";
+        let own = format!("{public}{}", two("a.example", "b.example"));
+        assert_eq!(problems(&own), error(key));
     }
 
     #[test]

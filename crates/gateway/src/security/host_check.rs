@@ -4,7 +4,7 @@
 use http::uri::Authority;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::config::ServerConfig;
+use crate::config::Config;
 
 /// The names this gateway answers to.
 #[derive(Clone, Debug, Default)]
@@ -14,17 +14,17 @@ pub struct HostCheck {
 }
 
 impl HostCheck {
-    /// The bound addresses, localhost, the public URL's host and the configured names.
+    /// The bound addresses, localhost, the hosts of the public URL and of agents, and the configured
+    /// names.
     #[must_use]
-    pub fn new(config: &ServerConfig, bound: &[SocketAddr]) -> Self {
+    pub fn new(config: &Config, bound: &[SocketAddr]) -> Self {
+        let agents = config.agents.values();
+        let hosts = agents.filter_map(|agent| agent.host.as_deref());
         let mut names = vec!["localhost".to_owned()];
-        names.extend(
-            config
-                .allowed_hosts
-                .iter()
-                .map(|name| name.to_ascii_lowercase()),
-        );
+        let allowed = config.server.allowed_hosts.iter().map(String::as_str);
+        names.extend(allowed.chain(hosts).map(str::to_ascii_lowercase));
         if let Some(host) = config
+            .server
             .public_url
             .as_ref()
             .and_then(|url| url.url().host_str())
@@ -75,10 +75,8 @@ mod tests {
 
     #[test]
     fn only_our_own_names_are_answered_to() {
-        let config = ServerConfig {
-            allowed_hosts: vec!["Agents.example".to_owned()],
-            ..ServerConfig::default()
-        };
+        let mut config = Config::default();
+        config.server.allowed_hosts = vec!["Agents.example".to_owned()];
         let check = HostCheck::new(&config, &["127.0.0.1:8081".parse().unwrap()]);
         for host in [
             "localhost",

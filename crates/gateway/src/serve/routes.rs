@@ -47,6 +47,21 @@ pub(super) enum Route<'a> {
     NotFound,
 }
 
+impl<'a> Route<'a> {
+    /// The same at a host that this agent has to itself: what names none is its own.
+    pub(super) fn at_host_of(self, agent: &'a str) -> Self {
+        let agent = Some(Cow::Borrowed(agent));
+        match self {
+            Self::Card(None) => Self::Card(agent),
+            Self::LegacyCard(None) => Self::LegacyCard(agent),
+            Self::JsonRpc(None) => Self::JsonRpc(agent),
+            Self::Rest(None, target) => Self::Rest(agent, target),
+            Self::Legacy(None) => Self::Legacy(agent),
+            other => other,
+        }
+    }
+}
+
 const READS: &str = "GET, HEAD";
 const POSTS: &str = "POST";
 

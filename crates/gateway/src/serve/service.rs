@@ -3,8 +3,9 @@
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::header::{HeaderName, ORIGIN};
+use http::header::{HOST, HeaderName, ORIGIN};
 use http::request::Parts;
+use http::uri::Authority;
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use nuncio_wire::{A2aError, Dialect, ErrorKind, StatusTable};
@@ -51,6 +52,8 @@ pub struct Head<'a> {
     pub caller: Caller,
     /// Both ends of its connection.
     pub peer: Peer,
+    /// The agent that has the host it was sent to to itself.
+    pub host_agent: Option<Arc<ServedAgent>>,
 }
 
 impl Head<'_> {
@@ -144,6 +147,11 @@ impl Service {
         body: Incoming,
         identify: impl FnOnce(&HeaderMap) -> Result<Caller, Denied>,
     ) -> HttpResponse {
+        let host_agent = self.host_agent(parts);
+        let route = match &host_agent {
+            Some(agent) => route.at_host_of(&agent.name),
+            None => route,
+        };
         let head_only = parts.method == Method::HEAD;
         let base = || forwarded::base_url(self.operations.config(), peer, &parts.headers);
         let response = match route {
@@ -220,6 +228,7 @@ impl Service {
             query: parts.uri.query(),
             caller,
             peer,
+            host_agent: self.host_agent(parts),
         };
         if let Route::Grpc(grpc::Target::Operation(package, method)) = route {
             return self.serve_call(&head, (package, method), body).await;
@@ -276,6 +285,13 @@ impl Service {
         if let Some(agent) = self.agent(agent) {
             agent.learn_skills().await;
         }
+    }
+
+    /// The agent that has the host of the request to itself; HTTP/2 names it in `:authority`.
+    fn host_agent(&self, parts: &Parts) -> Option<Arc<ServedAgent>> {
+        let named = header(&parts.headers, &HOST);
+        let authority = parts.uri.authority().map(Authority::as_str).or(named)?;
+        self.operations.agents().by_host(authority)
     }
 
     fn agent(&self, name: Option<&str>) -> Option<Arc<ServedAgent>> {

@@ -1,8 +1,12 @@
 //! What the profiles of the conformance backend change in front of the agent, and that they change it
 //! nowhere else.
 
+use nuncio_wire::dialects::protobuf::Package;
+use nuncio_wire::operation::{GetTaskRequest, ListTaskPushNotificationConfigsRequest};
+use nuncio_wire::{ErrorKind, Request, StatusTable};
 use serde_json::{Value, json};
 
+use crate::binding::{Binding, grpc_call, grpc_status};
 use crate::rig::{Answer, ECHO, Rig, Store, message};
 
 const VALID: (&str, &str) = ("authorization", "Bearer itk-valid-token");
@@ -110,6 +114,14 @@ async fn a_message_id_is_made_up_only_where_the_profile_wants_it() {
         assert_eq!(rpc["result"].is_object(), is_taken, "{rpc}");
         let echo = rest(&rig, "/agents/echo/message:send", &[], Some(&body)).await;
         assert_eq!(echo.status, 400, "{}", echo.json);
+        for (tenant, is_taken) in [("", is_taken), ("kit", is_taken), ("echo", false)] {
+            let mut body = body.clone();
+            body["tenant"] = json!(tenant);
+            let request = Binding::Grpc.request(&rig.base, &[], "SendMessage", &body.to_string());
+            let answer = Answer::of(rig.request(request).await).await;
+            let status = grpc_status(&answer.headers);
+            assert_eq!(status.code == 0, is_taken, "{profile} {tenant}: {status:?}");
+        }
     }
 }
 
@@ -126,6 +138,49 @@ async fn statuses_are_those_of_the_profiles_edition() {
             assert_eq!(answer.status, status, "{profile} {agent}: {}", answer.json);
         }
     }
+}
+
+#[tokio::test]
+async fn grpc_statuses_are_those_of_the_agent_that_the_tenant_names() {
+    let kit = "[agents.kit]\nbackend = \"conformance\"\nprofile = \"tck\"\n";
+    let rig = Rig::start(Store::Memory, &format!("{ECHO}{kit}")).await;
+    let not_supported = |table| ErrorKind::VersionNotSupported.grpc_code(table);
+    for (tenant, table) in [
+        (None, StatusTable::V1_0_1),
+        (Some("echo"), StatusTable::V1_0_1),
+        (Some("kit"), StatusTable::V1_0_0),
+    ] {
+        let request =
+            Request::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
+                tenant: tenant.map(str::to_owned),
+                task_id: "x".to_owned(),
+                page_size: None,
+                page_token: None,
+            });
+        let request = Package::V1.write_request(request).unwrap();
+        let method = format!("/{}/ListTaskPushNotificationConfigs", Package::V1.service());
+        let call = grpc_call(&rig.base, &method, &request, &[("a2a-version", "99.0")]);
+        let answer = Answer::of(rig.request(call).await).await;
+        let status = grpc_status(&answer.headers);
+        assert_eq!(status.code, not_supported(table), "{tenant:?}: {status:?}");
+        let request = GetTaskRequest {
+            tenant: tenant.map(str::to_owned),
+            id: "x".to_owned(),
+            history_length: None,
+        };
+        let request = Package::V1
+            .write_request(Request::GetTask(request))
+            .unwrap();
+        let method = format!("/{}/GetTask", Package::V1.service());
+        let call = grpc_call(&rig.base, &method, &request, &[("a2a-version", "99.0")]);
+        let answer = Answer::of(rig.request(call).await).await;
+        let status = grpc_status(&answer.headers);
+        assert_eq!(status.code, not_supported(table), "{tenant:?}: {status:?}");
+    }
+    assert_ne!(
+        not_supported(StatusTable::V1_0_0),
+        not_supported(StatusTable::V1_0_1)
+    );
 }
 
 #[tokio::test]

@@ -141,6 +141,17 @@ impl Request {
     }
 }
 
+impl Request {
+    /// Gives the message of a send this id if it has none.
+    pub(crate) fn offer_message_id(&mut self, message_id: Option<&str>) {
+        if let Self::SendMessage(send) | Self::SendStreamingMessage(send) = self
+            && let Some(id) = message_id.filter(|_| send.message.message_id.is_empty())
+        {
+            send.message.message_id = id.to_owned();
+        }
+    }
+}
+
 fn require(field: &str, value: &str, violations: &mut Vec<FieldViolation>) {
     if value.is_empty() {
         violations.push(FieldViolation::new(field, "is required"));

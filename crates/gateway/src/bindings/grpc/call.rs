@@ -3,7 +3,7 @@
 use nuncio_wire::bindings::grpc::GrpcStatus;
 use nuncio_wire::dialects::protobuf::Package;
 use nuncio_wire::dialects::{self, Dialect};
-use nuncio_wire::{A2aError, ErrorKind, Method, Request, Response, StatusTable, StreamResponse};
+use nuncio_wire::{A2aError, ErrorKind, Method, Request, Response, StreamResponse};
 use std::sync::Arc;
 
 use super::deadline::Deadline;
@@ -28,20 +28,15 @@ pub struct Desk<'a> {
     pub cards: &'a Cards,
 }
 
-/// Answers one call; `body` is the whole of it. Without a tenant it is the default agent's.
+/// Answers one call; `body` is the whole of it. Without a tenant it is for the agent of the host, else
+/// for the default one.
 pub async fn serve(
     desk: Desk<'_>,
     head: &Head<'_>,
     (package, method): (Package, Method),
     body: &[u8],
 ) -> HttpResponse {
-    let config = desk.operations.config();
-    let agent = desk.operations.agents().default_agent();
-    let table = agent.map_or_else(
-        || config.compat.statuses.into(),
-        |agent| agent.statuses(config),
-    );
-    match run(desk, head, package, method, body, table).await {
+    match run(desk, head, package, method, body).await {
         Ok(response) => response,
         Err(status) => with_service_parameters(outcome::refused(&status), package.dialect(), &[]),
     }
@@ -53,22 +48,35 @@ async fn run(
     package: Package,
     method: Method,
     body: &[u8],
-    table: StatusTable,
 ) -> Result<HttpResponse, GrpcStatus> {
     let operations = desk.operations;
+    let message = outcome::single_message(body, operations.config().server.max_body_bytes)?;
+    let agents = operations.agents();
+    let agent = head.host_agent.clone().or_else(|| agents.default_agent());
+    // Whom the call is for says how a refusal is worded, so it is looked at before anything is wrong.
+    let tenant = package.tenant_of(method, &message);
+    let asked_agent = tenant.and_then(|tenant| agents.by_tenant(&tenant));
+    let asked_agent = asked_agent.or_else(|| agent.clone());
+    let table = asked_agent.as_ref().map_or_else(
+        || operations.config().compat.statuses.into(),
+        |agent| agent.statuses(operations.config()),
+    );
     let refuse = |error: A2aError| GrpcStatus::of_call(&error, table, package);
     let deadline = Deadline::of(head.headers).map_err(refuse)?;
     let version = requested_version(head);
     let policy = negotiation(operations);
     let dialect = dialects::negotiate_grpc(package, version.as_deref(), &policy).map_err(refuse)?;
-    let message = outcome::single_message(body, operations.config().server.max_body_bytes)?;
-    let request = package.read_request(method, message).map_err(refuse)?;
-    let agent = operations.agents().default_agent().ok_or_else(|| {
+    let message_id = asked_agent.and_then(|agent| agent.message_id());
+    let request = package
+        .read_request_with(method, message, message_id.as_deref())
+        .map_err(refuse)?;
+    let agent = agent.ok_or_else(|| {
         let text = "This gateway serves no agent.";
         refuse(A2aError::new(ErrorKind::MethodNotFound, text))
     })?;
     let payload = payload(&request);
-    let mut asked = asked(head, agent.clone(), false, dialect, &payload).map_err(refuse)?;
+    let is_named = head.host_agent.is_some();
+    let mut asked = asked(head, agent.clone(), is_named, dialect, &payload).map_err(refuse)?;
     let base = (method == Method::GetExtendedAgentCard).then(|| head.base(operations.config()));
     asked.base.clone_from(&base);
     let activated = operations.activated_extensions(&asked, &request);

@@ -67,12 +67,11 @@ impl ControlDesk {
     }
 
     fn status<'a>(&self, agent: &'a ServedAgent) -> AgentStatus<'a> {
-        let default = self.operations.agents().default_agent();
-        let is_default = default.is_some_and(|default| default.name == agent.name);
+        let at_root = self.operations.agents().is_at_root(agent);
         AgentStatus {
             name: &agent.name,
             backend: agent.config.backend.kind(),
-            url: self.base.agent_url(&agent.name, is_default),
+            url: self.base.of_agent(agent).agent_url(&agent.name, at_root),
             gate: agent.gate.now().as_str(),
             running_turns: agent.running.load(Ordering::Relaxed),
             waiting_turns: agent.waiting.load(Ordering::Relaxed),

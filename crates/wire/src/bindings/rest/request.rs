@@ -71,11 +71,7 @@ pub fn read_request_with(
     if !violations.is_empty() {
         return Err(A2aError::invalid_params(violations));
     }
-    if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = &mut request
-        && let Some(id) = message_id.filter(|_| send.message.message_id.is_empty())
-    {
-        send.message.message_id = id.to_owned();
-    }
+    request.offer_message_id(message_id);
     dialect.validate(&request)?;
     Ok((request, form))
 }

@@ -89,9 +89,28 @@ impl Package {
     /// The error is InvalidParams with the paths of the wrong fields in the JSON names of 1.0, or
     /// ParseError for what is no such message.
     pub fn read_request(self, method: Method, message: Bytes) -> Result<Request, A2aError> {
+        self.read_request_with(method, message, None)
+    }
+
+    /// The same, but a sent message without a `message_id` gets this one.
+    pub fn read_request_with(
+        self,
+        method: Method,
+        message: Bytes,
+        message_id: Option<&str>,
+    ) -> Result<Request, A2aError> {
         match self {
-            Self::V1 => v1::read_request(method, message),
-            Self::V0_3 => v0_3::read_request(method, message),
+            Self::V1 => v1::read_request(method, message, message_id),
+            Self::V0_3 => v0_3::read_request(method, message, message_id),
+        }
+    }
+
+    /// The tenant that a request names, even one that is wrong otherwise. 0.3 knows none.
+    #[must_use]
+    pub fn tenant_of(self, method: Method, message: &Bytes) -> Option<String> {
+        match self {
+            Self::V1 => v1::tenant_of(method, message.clone()),
+            Self::V0_3 => None,
         }
     }
 

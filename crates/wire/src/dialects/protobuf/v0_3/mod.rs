@@ -29,8 +29,12 @@ pub(super) fn method_name(method: Method) -> Option<&'static str> {
     }
 }
 
-pub(super) fn read_request(method: Method, message: Bytes) -> Result<Request, A2aError> {
-    let request = match method {
+pub(super) fn read_request(
+    method: Method,
+    message: Bytes,
+    message_id: Option<&str>,
+) -> Result<Request, A2aError> {
+    let mut request = match method {
         Method::SendMessage => Request::SendMessage(requests::send_in(decode(message)?)?),
         Method::SendStreamingMessage => {
             Request::SendStreamingMessage(requests::send_in(decode(message)?)?)
@@ -61,6 +65,7 @@ pub(super) fn read_request(method: Method, message: Bytes) -> Result<Request, A2
             return Err(A2aError::new(ErrorKind::MethodNotFound, text));
         }
     };
+    request.offer_message_id(message_id);
     request.validate().map_err(with_old_names)?;
     Ok(request)
 }

@@ -24,8 +24,30 @@ use crate::operation::{
 use objects::{event_in, event_out, message_in, message_out, task_in, task_out};
 use requests::{push_in, push_out};
 
-pub(super) fn read_request(method: Method, message: Bytes) -> Result<Request, A2aError> {
-    let request = match method {
+/// The field that all requests but one have the tenant in.
+#[derive(prost::Message)]
+struct Tenant {
+    #[prost(string, tag = "1")]
+    tenant: String,
+}
+
+/// The tenant of a request; what else it holds is not looked at.
+pub(super) fn tenant_of(method: Method, message: Bytes) -> Option<String> {
+    let tenant = match method {
+        Method::ListTaskPushNotificationConfigs => {
+            requests::push_list_in(decode(message).ok()?).tenant
+        }
+        _ => Some(decode::<Tenant>(message).ok()?.tenant),
+    };
+    tenant.filter(|tenant| !tenant.is_empty())
+}
+
+pub(super) fn read_request(
+    method: Method,
+    message: Bytes,
+    message_id: Option<&str>,
+) -> Result<Request, A2aError> {
+    let mut request = match method {
         Method::SendMessage => Request::SendMessage(requests::send_in(decode(message)?)?),
         Method::SendStreamingMessage => {
             Request::SendStreamingMessage(requests::send_in(decode(message)?)?)
@@ -53,6 +75,7 @@ pub(super) fn read_request(method: Method, message: Bytes) -> Result<Request, A2
             Request::GetExtendedAgentCard(requests::extended_card_in(decode(message)?))
         }
     };
+    request.offer_message_id(message_id);
     request.validate()?;
     Ok(request)
 }
