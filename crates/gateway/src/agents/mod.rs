@@ -16,12 +16,14 @@ pub use crate::tasks::TurnEvents;
 
 pub mod acp;
 pub mod command;
+mod completions;
 pub mod conformance;
 mod conversation_dir;
 pub mod echo;
 mod fault;
 mod file_name;
 mod gate;
+pub mod hermes;
 pub mod openai;
 mod own_skills;
 mod part_text;

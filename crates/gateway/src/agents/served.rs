@@ -15,6 +15,7 @@ use super::command::Command;
 use super::conformance::{Conformance, INPUT_MODES, ProfileSwitches};
 use super::echo::Echo;
 use super::gate::{AgentGate, Gate};
+use super::hermes::Hermes;
 use super::openai::OpenAi;
 use super::own_skills::{Known, OwnSkills};
 use crate::config::{AgentConfig, BackendConfig, Config, DEFAULT_TURN_TIMEOUT};
@@ -78,6 +79,7 @@ impl ServedAgent {
             ),
             BackendConfig::Acp(acp) => (Box::new(Acp::new(name, acp, data_dir)?), acp.turn_timeout),
             BackendConfig::OpenAi(openai) => (Box::new(OpenAi::new(openai)?), openai.turn_timeout),
+            BackendConfig::Hermes(hermes) => (Box::new(Hermes::new(hermes)?), hermes.turn_timeout),
             BackendConfig::Conformance(settings) => {
                 let agent = Conformance::new(settings)?;
                 conformance = Some(agent.profile().switches());

@@ -38,7 +38,8 @@ pub use agents::{
 pub use allowed_address::AllowedAddress;
 pub use backends::{
     AcpConfig, AcpPermissions, AcpPreset, BackendConfig, CommandConfig, CommandProtocol,
-    ConformanceConfig, DEFAULT_TURN_TIMEOUT, EchoConfig, OpenAiConfig, ProgramConfig,
+    ConformanceConfig, DEFAULT_TURN_TIMEOUT, EchoConfig, HermesApprovals, HermesConfig, HermesDoor,
+    OpenAiConfig, ProgramConfig,
 };
 pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};

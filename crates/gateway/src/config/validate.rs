@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::agents::{check_caller_name, check_host_name, check_name, check_path_name};
 use super::extensions::wrong_extensions;
-use super::{BackendConfig, Config, PeerAuth, SecretRef, StoreUrl};
+use super::{Config, PeerAuth, SecretRef, StoreUrl};
 
 /// Keys that sign a notification: the present one and those of a change.
 const MAX_SIGNING_KEYS: usize = 4;
@@ -149,18 +149,8 @@ impl Config {
                     format!("agent `{other}` has the tenant `{tenant}` too"),
                 );
             }
-            if let BackendConfig::Command(command) = &agent.backend
-                && command.command.first().is_none_or(String::is_empty)
-            {
-                let key = format!("agents.{name}.command");
-                problems.error(key, "`command` must begin with a program".to_owned());
-            }
-            if let BackendConfig::Acp(acp) = &agent.backend
-                && acp.preset.is_none()
-                && acp.command.is_empty()
-            {
-                let message = "an agent with `backend = \"acp\"` needs a `preset` or a `command`";
-                problems.error(format!("agents.{name}.backend"), message.to_owned());
+            if let Some((key, message)) = agent.backend.problem() {
+                problems.error(format!("agents.{name}.{key}"), message);
             }
             let mut skills = std::collections::HashSet::new();
             for (index, skill) in agent.skills.iter().enumerate() {

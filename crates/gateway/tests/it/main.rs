@@ -15,10 +15,14 @@ mod extended_card;
 mod fleet;
 mod fleet_push;
 mod grpc;
+mod hermes;
+
+mod hermes_runs;
 mod http_rules;
 mod json_rpc;
 mod legacy;
 mod lists;
+mod openai;
 mod owners;
 #[path = "../../../store/tests/it/postgres_server.rs"]
 #[allow(dead_code)] // the store's tests use all of it
@@ -34,6 +38,8 @@ mod rest;
 mod rest_v0_3;
 mod rig;
 mod send;
+mod service;
+mod service_faults;
 mod signed_cards;
 mod streams;
 mod tls;

@@ -3,23 +3,20 @@
 //! The conversation is ours: each request carries what was said before, as much as the budget takes.
 //! No tools are offered. Dropping the turn closes the connection, which stops the model.
 
-mod answer;
 mod messages;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use nuncio_client::{HttpService, ServiceReply};
-use nuncio_wire::RawJson;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-use self::answer::{Answer, Ending};
+use super::completions::{Answer, Ending, Halt};
 use super::reply::{Reply, Said};
 use super::{Agent, Turn, TurnEnd, TurnEvents, fault, prompt};
 use crate::config::OpenAiConfig;
 use crate::sessions::transcript::Budget;
-use crate::tasks::Stopped;
 
 /// Where completions are asked for, below the base address.
 const COMPLETIONS: &str = "chat/completions";
@@ -31,21 +28,6 @@ const PROBE_LIMIT: Duration = Duration::from_secs(10);
 const BYTES_PER_TOKEN: usize = 4;
 /// Most earlier messages that a request carries, whatever their size.
 const MAX_HISTORY_MESSAGES: usize = 500;
-
-/// Why the model is not listened to any longer.
-#[derive(Debug)]
-pub(super) enum Halt {
-    /// The turn is over.
-    Stopped,
-    /// Something is wrong: in words for the caller, and more for the log.
-    Fault(String, String),
-}
-
-impl From<Stopped> for Halt {
-    fn from(_: Stopped) -> Self {
-        Self::Stopped
-    }
-}
 
 /// A model behind an endpoint.
 #[derive(Debug)]
@@ -118,9 +100,9 @@ impl OpenAi {
             .await;
         let limit = self.config.max_output_bytes;
         let mut answer = match asked.map_err(unreachable)? {
-            ServiceReply::Stream(_, stream) => Answer::streamed(stream, limit),
+            ServiceReply::Stream(_, stream) => Answer::streamed(turn, stream, limit),
             ServiceReply::Answer(answer) if answer.status.is_success() => {
-                Answer::whole(&answer.body, limit)?
+                Answer::whole(turn, &answer.body, limit)?
             }
             ServiceReply::Answer(answer) => {
                 let status = answer.status.as_u16();
@@ -175,23 +157,15 @@ impl Agent for OpenAi {
                 return fault::failed(&turn, &reason, &detail);
             }
         };
-        if let Some(usage) = &ending.usage {
-            tracing::info!(agent = %turn.agent, task = %turn.task_id, usage = %usage.get(), "model used");
-        }
-        if let Some(reason) = ending.fault() {
+        ending.log_usage(&turn);
+        if let Some((reason, detail)) = ending.fault() {
             reply.cut_off(events);
-            return fault::failed(&turn, &reason, "");
+            return fault::failed(&turn, &reason, &detail);
         }
-        match reply.said_with(ending.usage.as_ref().map(as_metadata), events) {
+        match reply.said_with(ending.about(), events) {
             Said::Answer => TurnEnd::Completed(None),
             Said::Question(text) => TurnEnd::InputRequired(turn.reply_text(text)),
             Said::Nothing => fault::failed(&turn, "the model answered with nothing", ""),
         }
     }
-}
-
-/// What the answer cost, beside it.
-fn as_metadata(usage: &RawJson) -> nuncio_wire::Metadata {
-    nuncio_wire::Metadata::parse(format!(r#"{{"usage":{}}}"#, usage.get()))
-        .expect("JSON in an object is an object")
 }

@@ -2,11 +2,13 @@
 
 mod acp;
 mod command;
+mod hermes;
 mod openai;
 mod program;
 
 pub use acp::{AcpConfig, AcpPermissions, AcpPreset};
 pub use command::{CommandConfig, CommandProtocol};
+pub use hermes::{HermesApprovals, HermesConfig, HermesDoor};
 pub use openai::OpenAiConfig;
 pub use program::ProgramConfig;
 
@@ -34,6 +36,8 @@ pub enum BackendConfig {
     /// Asks a model behind an OpenAI-compatible endpoint.
     #[serde(rename = "openai")]
     OpenAi(OpenAiConfig),
+    /// Speaks to a running Hermes agent.
+    Hermes(HermesConfig),
     /// Behaves as conformance kits want it, for tests.
     Conformance(ConformanceConfig),
 }
@@ -46,6 +50,7 @@ impl BackendConfig {
             BackendConfig::Command(_) => "command",
             BackendConfig::Acp(_) => "acp",
             BackendConfig::OpenAi(_) => "openai",
+            BackendConfig::Hermes(_) => "hermes",
             BackendConfig::Conformance(_) => "conformance",
         }
     }
@@ -75,6 +80,22 @@ impl BackendConfig {
         }
     }
 
+    /// The key and the fault of settings that do not fit together.
+    pub(crate) fn problem(&self) -> Option<(&'static str, String)> {
+        match self {
+            BackendConfig::Command(it) if it.command.first().is_none_or(String::is_empty) => {
+                let message = "`command` must begin with a program".to_owned();
+                Some(("command", message))
+            }
+            BackendConfig::Acp(acp) if acp.preset.is_none() && acp.command.is_empty() => {
+                let message = "an agent with `backend = \"acp\"` needs a `preset` or a `command`";
+                Some(("backend", message.to_owned()))
+            }
+            BackendConfig::Hermes(hermes) => hermes.problem(),
+            _ => None,
+        }
+    }
+
     /// The secrets of the backend with their keys.
     pub(crate) fn secrets_mut(&mut self) -> Vec<(&'static str, &mut SecretRef)> {
         match self {
@@ -82,6 +103,7 @@ impl BackendConfig {
                 let key = openai.api_key.as_mut();
                 key.map(|key| ("api_key", key)).into_iter().collect()
             }
+            BackendConfig::Hermes(hermes) => vec![("api_key", &mut hermes.api_key)],
             _ => Vec::new(),
         }
     }

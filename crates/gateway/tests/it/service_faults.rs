@@ -1,0 +1,237 @@
+//! What can go wrong with a service behind an agent, over every backend that has one: each fault ends
+//! the task as FAILED with a short reason, and none of them as a hang.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use crate::hermes::{KEY, turn};
+use crate::rig::{LIMIT, Rig, Store};
+use crate::service::{Asked, Feed, Service, said, status_text, text_of};
+
+/// A backend whose answer is a stream of events.
+#[derive(Clone, Copy, Debug)]
+enum Backend {
+    OpenAi,
+    HermesCompletions,
+    HermesRuns,
+}
+
+const ALL: [Backend; 3] = [
+    Backend::OpenAi,
+    Backend::HermesCompletions,
+    Backend::HermesRuns,
+];
+
+impl Backend {
+    fn config(self, base: &str) -> String {
+        let own = match self {
+            Self::OpenAi => "backend = \"openai\"\nmodel = \"m\"".to_owned(),
+            Self::HermesCompletions => format!(
+                "backend = \"hermes\"\ndoor = \"completions\"\napi_key = \"file:{}\"",
+                KEY.0
+            ),
+            Self::HermesRuns => format!("backend = \"hermes\"\napi_key = \"file:{}\"", KEY.0),
+        };
+        format!(
+            "[agents.a]\n{own}\nbase_url = \"{base}\"\nsilence_timeout = \"500ms\"\nmax_output_bytes = 100000\n"
+        )
+    }
+
+    /// Takes the requests of a turn; the one that its answer is the answer to.
+    async fn asked(self, service: &mut Service) -> Asked {
+        if let Self::HermesRuns = self {
+            service.next().await.json(404, &json!({}));
+            service
+                .expect("POST /v1/runs")
+                .await
+                .json(202, &json!({"run_id": "run_1"}));
+        }
+        service.next().await
+    }
+
+    fn text(self, text: &str) -> serde_json::Value {
+        match self {
+            Self::HermesRuns => json!({"event": "message.delta", "delta": text}),
+            _ => json!({"choices": [{"index": 0, "delta": {"content": text}}]}),
+        }
+    }
+
+    async fn end(self, feed: Feed) {
+        match self {
+            Self::HermesRuns => {
+                feed.data(&json!({"event": "run.completed", "output": "x"}))
+                    .await
+            }
+            _ => feed.done().await,
+        }
+    }
+
+    /// A run that is given up is stopped.
+    async fn given_up(self, service: &mut Service, feed: Option<Feed>) {
+        if let Self::HermesRuns = self {
+            service
+                .expect("POST /v1/runs/run_1/stop")
+                .await
+                .json(200, &json!({}));
+        }
+        if let Some(feed) = feed {
+            feed.closed().await;
+        }
+    }
+}
+
+/// A way to go wrong in the middle of an answer.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    BreaksOff,
+    EndsEarly,
+    Hangs,
+    Floods,
+    InvalidUtf8,
+    BrokenJson,
+    TellsAnError,
+}
+
+async fn go_wrong(backend: Backend, fault: Fault, feed: Feed) -> Option<Feed> {
+    match fault {
+        Fault::BreaksOff => feed.break_off().await,
+        Fault::EndsEarly => drop(feed),
+        Fault::Hangs => return Some(feed),
+        Fault::Floods => {
+            let event = format!("data: {}\n\n", backend.text(&"x".repeat(1000)));
+            while feed.raw(event.clone()).await {}
+            return Some(feed);
+        }
+        Fault::InvalidUtf8 => {
+            feed.raw(Bytes::from_static(b"data: {\"a\": \"\xFF\xFE\n\n"))
+                .await;
+            return Some(feed);
+        }
+        Fault::BrokenJson => {
+            feed.raw("data: {\"choices\": [\n\n").await;
+            return Some(feed);
+        }
+        // vLLM sends errors in place of a chunk, Ollama likewise; Hermes' runs have an event.
+        Fault::TellsAnError => {
+            let error = json!({"message": "inner words", "type": "server_error", "code": 500});
+            feed.data(&json!({"event": "run.failed", "error": error}))
+                .await;
+            if let Backend::HermesRuns = backend {
+                return None;
+            }
+            return Some(feed);
+        }
+    }
+    None
+}
+
+async fn ends_as_failed(backend: Backend, fault: Fault) {
+    let mut service = Service::start().await;
+    let rig = Rig::with_secrets(Store::Memory, &backend.config(&service.base), &[KEY]).await;
+    let task = turn(&rig, said("x", None, None), async {
+        let feed = backend.asked(&mut service).await.stream();
+        feed.data(&backend.text("so far")).await;
+        let feed = go_wrong(backend, fault, feed).await;
+        if !matches!((backend, fault), (Backend::HermesRuns, Fault::TellsAnError)) {
+            backend.given_up(&mut service, feed).await;
+        }
+    })
+    .await;
+    assert_eq!(
+        task["status"]["state"], "TASK_STATE_FAILED",
+        "{backend:?} {fault:?}: {task}"
+    );
+    assert!(status_text(&task).contains("error id"), "{task}");
+    assert!(
+        text_of(&task).starts_with("so far"),
+        "{backend:?} {fault:?}: {task}"
+    );
+    assert!(text_of(&task).len() <= 110_000, "bounded");
+    assert!(!task.to_string().contains("inner words"), "{task}");
+}
+
+async fn over_all(fault: Fault) {
+    let run = async {
+        for backend in ALL {
+            ends_as_failed(backend, fault).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, run).await.expect("hangs");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_a_failure() {
+    over_all(Fault::BreaksOff).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_without_an_end_is_a_failure() {
+    over_all(Fault::EndsEarly).await;
+}
+
+#[tokio::test]
+async fn silence_is_a_failure() {
+    over_all(Fault::Hangs).await;
+}
+
+#[tokio::test]
+async fn a_flood_is_stopped() {
+    over_all(Fault::Floods).await;
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_a_failure() {
+    over_all(Fault::InvalidUtf8).await;
+}
+
+#[tokio::test]
+async fn what_is_no_json_is_a_failure() {
+    over_all(Fault::BrokenJson).await;
+}
+
+#[tokio::test]
+async fn an_error_in_the_middle_is_a_failure_and_its_words_stay_inside() {
+    over_all(Fault::TellsAnError).await;
+}
+
+#[tokio::test]
+async fn a_service_that_is_away_is_a_failure_and_the_next_turn_is_tried_anew() {
+    for backend in ALL {
+        let mut service = Service::start().await;
+        let rig = Rig::with_secrets(Store::Memory, &backend.config(&service.base), &[KEY]).await;
+        let away = async { drop(service.next().await) };
+        let task = turn(&rig, said("x", Some("c"), None), away).await;
+        assert_eq!(task["status"]["state"], "TASK_STATE_FAILED", "{backend:?}");
+        assert!(
+            !task.to_string().contains("127.0.0.1"),
+            "inner addresses: {task}"
+        );
+        let task = turn(&rig, said("y", Some("c"), None), async {
+            let feed = backend.asked(&mut service).await.stream();
+            feed.data(&backend.text("back")).await;
+            backend.end(feed).await;
+        })
+        .await;
+        assert_eq!(text_of(&task), "back", "{backend:?}: {task}");
+    }
+}
+
+#[tokio::test]
+async fn a_busy_agent_is_asked_again_when_it_says() {
+    for backend in [Backend::HermesCompletions, Backend::HermesRuns] {
+        let mut service = Service::start().await;
+        let rig = Rig::with_secrets(Store::Memory, &backend.config(&service.base), &[KEY]).await;
+        let task = turn(&rig, said("x", None, None), async {
+            for status in [429, 503] {
+                let busy = service.next().await;
+                let body = json!({"error": {"code": "rate_limit_exceeded"}}).to_string();
+                busy.bytes(status, &[("retry-after", "0")], body.into());
+            }
+            let feed = backend.asked(&mut service).await.stream();
+            feed.data(&backend.text("at last")).await;
+            backend.end(feed).await;
+        })
+        .await;
+        assert_eq!(text_of(&task), "at last", "{backend:?}: {task}");
+    }
+}
