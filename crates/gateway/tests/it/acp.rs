@@ -321,3 +321,34 @@ async fn fifty_conversations_are_served_side_by_side() {
     }
     assert_eq!(agent.starts().len(), 1);
 }
+
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// A thousand turns in as many conversations, and a hundred crashes among them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn turns_and_restarts_leave_nothing_behind() {
+    let agent = Agent::start(Store::Memory, "", "").await;
+    assert_eq!(state(&agent.say("hello").await), "TASK_STATE_COMPLETED");
+    let files = open_files();
+    for round in 0..100 {
+        for turn in 0..9 {
+            let task = agent.say("hello").await;
+            assert_eq!(
+                artifact_text(&task),
+                "ECHO 1: hello",
+                "{round} {turn}: {task}"
+            );
+        }
+        assert_eq!(state(&agent.say("crash").await), "TASK_STATE_FAILED");
+    }
+    assert_eq!(state(&agent.say("hello").await), "TASK_STATE_COMPLETED");
+    // The test's own client may have opened another connection.
+    assert!(open_files() <= files + 4, "{files} {}", open_files());
+    let starts = agent.starts();
+    assert_eq!(starts.len(), 101);
+    assert!(starts[..100].iter().all(|pid| !runs(*pid)));
+    agent.rig.stop().await;
+    assert!(!runs(starts[100]));
+}

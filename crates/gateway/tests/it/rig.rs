@@ -202,6 +202,11 @@ impl Rig {
     }
 
     /// Stops the gateway with its grace and starts it again over the same store.
+    /// Ends the gateway in order.
+    pub async fn stop(mut self) {
+        self.gateway.take().unwrap().shutdown(LIMIT).await;
+    }
+
     pub async fn restart(&mut self, grace: Duration) {
         self.gateway.take().unwrap().shutdown(grace).await;
         let (gateway, base) = serve(&self.store, &self.config, self.dir.path()).await;

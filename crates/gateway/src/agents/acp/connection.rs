@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -49,7 +49,7 @@ struct Route {
     send: mpsc::UnboundedSender<(Inbound, Option<OwnedSemaphorePermit>)>,
     room: Arc<Semaphore>,
     /// Nobody reads for now: what does not fit is dropped.
-    idle: Arc<std::sync::atomic::AtomicBool>,
+    idle: Arc<AtomicBool>,
 }
 
 enum Waiting {
@@ -63,6 +63,8 @@ pub(super) struct Connection {
     waiting: Mutex<HashMap<u64, Waiting>>,
     routes: Mutex<HashMap<String, Route>>,
     next_id: AtomicU64,
+    /// It has ended a prompt.
+    worked: AtomicBool,
     /// Fires when the agent is gone.
     pub(super) gone: CancellationToken,
     /// The names and descriptions of the commands that it told of.
@@ -82,6 +84,7 @@ impl Connection {
             waiting: Mutex::default(),
             routes: Mutex::default(),
             next_id: AtomicU64::new(1),
+            worked: AtomicBool::new(false),
             gone: CancellationToken::new(),
             commands: Mutex::default(),
         });
@@ -148,6 +151,11 @@ impl Connection {
             .await
     }
 
+    /// Whether it has ended a prompt: what ends after that did not die of its start.
+    pub(super) fn has_worked(&self) -> bool {
+        self.worked.load(Ordering::Relaxed)
+    }
+
     /// What the agent last told of its commands.
     pub(super) fn commands(&self) -> Vec<(String, String)> {
         self.commands.lock().clone()
@@ -197,6 +205,7 @@ impl Connection {
                 match waiting {
                     Some(Waiting::Reply(reply)) => drop(reply.send(result)),
                     Some(Waiting::Prompt(route)) => {
+                        self.worked.store(true, Ordering::Relaxed);
                         drop(route.send.send((Inbound::Ended(result), None)));
                     }
                     None => {}
@@ -247,8 +256,8 @@ impl Connection {
             .collect();
     }
 
-    /// Tells all who wait that nothing more comes.
-    fn close(&self) {
+    /// Tells all who wait that nothing more comes. Doing so twice changes nothing more.
+    pub(super) fn close(&self) {
         self.gone.cancel();
         let waiting: Vec<Waiting> = self.waiting.lock().drain().map(|(_, it)| it).collect();
         for waiting in waiting {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,8 +19,9 @@ const PROTOCOL_VERSION: u64 = 1;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// Longest pause before the next start.
 const LAST_PAUSE: Duration = Duration::from_secs(30);
-/// A process that lived this long did not die of its start.
-const STEADY_AFTER: Duration = Duration::from_secs(60);
+
+/// How long a process that ended is still read: passes only if one that it started keeps the pipe.
+const DRAIN_LIMIT: Duration = Duration::from_millis(500);
 
 /// How the process is started.
 #[derive(Clone, Debug)]
@@ -63,9 +63,9 @@ pub(super) struct Host {
 
 #[derive(Default)]
 struct State {
-    running: Option<(Running, Instant)>,
+    running: Option<Running>,
+    /// How long the next start waits; none after a process that did some work.
     pause: Option<Duration>,
-    not_before: Option<Instant>,
 }
 
 impl Host {
@@ -85,44 +85,34 @@ impl Host {
     /// The running process, which is started if there is none. The error is for the operator.
     pub(super) async fn running(&self) -> Result<Running, String> {
         let mut state = self.state.lock().await;
-        if let Some((running, since)) = &state.running {
+        if let Some(running) = state.running.take() {
             if !running.connection.gone.is_cancelled() {
-                return Ok(running.clone());
+                state.running = Some(running.clone());
+                return Ok(running);
             }
-            let pause = match state.pause {
-                Some(pause) if since.elapsed() < STEADY_AFTER => (pause * 2).min(LAST_PAUSE),
-                _ => FIRST_PAUSE,
-            };
-            state.running = None;
-            state.pause = Some(pause);
-            state.not_before = Some(Instant::now() + pause);
+            if running.connection.has_worked() {
+                state.pause = None;
+            }
         }
         if self.stopping.is_cancelled() {
             return Err("the gateway stops".to_owned());
         }
-        if let Some(at) = state.not_before.take() {
-            tokio::time::sleep_until(at).await;
+        if let Some(pause) = state.pause {
+            tokio::time::sleep(pause).await;
         }
-        match self.start().await {
-            Ok(running) => {
-                state.running = Some((running.clone(), Instant::now()));
-                Ok(running)
-            }
-            Err(reason) => {
-                let pause = state
-                    .pause
-                    .map_or(FIRST_PAUSE, |it| (it * 2).min(LAST_PAUSE));
-                state.pause = Some(pause);
-                state.not_before = Some(Instant::now() + pause);
-                Err(reason)
-            }
-        }
+        let longer = state
+            .pause
+            .map_or(FIRST_PAUSE, |it| (it * 2).min(LAST_PAUSE));
+        state.pause = Some(longer);
+        let running = self.start().await?;
+        state.running = Some(running.clone());
+        Ok(running)
     }
 
     /// The commands that the running process told of.
     pub(super) async fn commands(&self) -> Vec<(String, String)> {
         match &self.state.lock().await.running {
-            Some((running, _)) => running.connection.commands(),
+            Some(running) => running.connection.commands(),
             None => Vec::new(),
         }
     }
@@ -206,14 +196,19 @@ async fn attend(
             tail.follow(&mut stderr).await;
             std::future::pending::<()>().await;
         };
+        tokio::pin!(talking);
         tokio::select! {
-            () = talking => None,
-            status = child.wait() => status.ok(),
+            () = &mut talking => None,
+            status = child.wait() => {
+                // What it wrote last is still in the pipe.
+                drop(tokio::time::timeout(DRAIN_LIMIT, &mut talking).await);
+                status.ok()
+            }
             () = stopping.cancelled() => None,
             () = listening => None,
         }
     };
-    connection.gone.cancel();
+    connection.close();
     if let Some(mut group) = group {
         group.stop(&mut child, launch.kill_grace).await;
     }
