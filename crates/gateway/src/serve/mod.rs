@@ -18,6 +18,7 @@ mod read_body;
 mod routes;
 pub mod service;
 mod socket_guard;
+mod speech;
 pub mod tls;
 
 pub use body::Body;

@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
-use nuncio_wire::{A2aError, Dialect, ErrorKind, StatusTable};
+use nuncio_wire::{A2aError, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -300,7 +300,7 @@ impl Service {
     }
 
     /// The agent of an HTTP+JSON path, which may be named by its tenant.
-    fn rest_agent(
+    pub(super) fn rest_agent(
         &self,
         name: Option<&str>,
         target: &rest::Target<'_>,
@@ -309,27 +309,6 @@ impl Service {
             (None, Some(tenant)) => self.operations.agents().by_tenant(tenant),
             (name, _) => self.agent(name),
         }
-    }
-
-    /// In which shape the callers of a route expect a refusal.
-    fn speech(&self, route: &Route<'_>, headers: &HeaderMap) -> Speech {
-        let is_old = match route {
-            Route::JsonRpc(_) | Route::Legacy(_) => return Speech::JsonRpc,
-            Route::Fleet(..) => return Speech::Fleet,
-            Route::Grpc(target) => {
-                let table = self.operations.config().compat.statuses.into();
-                return Speech::Grpc(table, target.dialect());
-            }
-            Route::Rest(_, target) => target.is_old,
-            Route::NotFound | Route::NotAllowed(_) => false,
-            _ => return Speech::Plain,
-        };
-        let agent = match route {
-            Route::Rest(agent, target) => self.rest_agent(agent.as_deref(), target),
-            _ => None,
-        };
-        let agent = agent.as_deref();
-        Speech::Rest(rest::Wording::of(&self.operations, agent, headers, is_old))
     }
 
     async fn read_body(
@@ -392,31 +371,6 @@ pub(super) fn explain(refused: BodyRefused) -> (StatusCode, A2aError) {
         ),
     };
     (status, A2aError::new(kind, text))
-}
-
-/// The shape of a refusal that comes before a binding has the word.
-enum Speech {
-    JsonRpc,
-    Rest(rest::Wording),
-    Grpc(StatusTable, Dialect),
-    Fleet,
-    /// `{"error":"…"}`
-    Plain,
-}
-
-impl Speech {
-    /// The refusal; `status` where it is not the one that the error's kind has.
-    fn refuse(&self, error: &A2aError, status: Option<StatusCode>) -> HttpResponse {
-        match (self, status) {
-            (Self::JsonRpc, status) => jsonrpc::refused(error, status),
-            (Self::Rest(wording), status) => wording.error(error, status),
-            (Self::Fleet, status) => fleet::refused(error, status),
-            // The status of HTTP is always 200 there.
-            (Self::Grpc(table, dialect), _) => grpc::refusal(error, *table, *dialect),
-            (Self::Plain, Some(status)) => answer::refusal(status, &error.message),
-            (Self::Plain, None) => answer::plain_error(error),
-        }
-    }
 }
 
 fn no_agent() -> HttpResponse {

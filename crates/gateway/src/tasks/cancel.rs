@@ -6,7 +6,8 @@ use nuncio_wire::{A2aError, ErrorKind, Task, TaskState, TaskStatus};
 use std::sync::Arc;
 
 use super::engine::Engine;
-use super::live::{Applied, LiveTask};
+use super::live::LiveTask;
+use super::view::Applied;
 use crate::clock;
 
 impl Engine {

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::engine::{Engine, store_error};
-use super::live::{Applied, LiveTask, Verdict};
+use super::live::{LiveTask, Verdict};
 use super::turn_events::Stopped;
+use super::view::Applied;
 use crate::agents::{TurnEnd, TurnEvent};
 use crate::security::outbound;
 use crate::{clock, ids};

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::engine::{Engine, store_error};
 use super::lanes::Place;
-use super::live::{Applied, LiveTask};
+use super::live::LiveTask;
 use super::submit::{Accepted, Submission, Taken};
+use super::view::Applied;
 use crate::agents::{ServedAgent, Turn};
 use crate::clock;
 use crate::security::inbound;

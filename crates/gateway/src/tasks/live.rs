@@ -1,26 +1,21 @@
-//! A task in motion: its present view, the tail of its events, who waits for it.
+//! A task in motion: its present view ([`super::view`]), its turn, who waits for it.
 //!
 //! Exists while a turn is queued or running or somebody watches. Everything in it was committed
 //! before it got here; [`Writer`] is the one right to commit more.
 
 use bytes::Bytes;
-use nuncio_store::{Change, TaskRecord};
+use nuncio_store::TaskRecord;
 use nuncio_wire::dialects::Dialect;
-use nuncio_wire::{A2aError, Artifact, Message, Task, TaskState, TaskStatus};
+use nuncio_wire::{A2aError, Message, Task, TaskState};
 use parking_lot::Mutex;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::encode;
 use super::live_tasks::LiveTasks;
+use super::view::{Applied, View};
 use crate::fleet::workers;
-
-/// Events kept in memory for readers that keep up; slower ones read from the store.
-const TAIL_EVENTS: usize = 256;
-/// Bytes of events kept in memory, 1 MiB; one bigger event alone may pass.
-const TAIL_BYTES: usize = 1024 * 1024;
 
 /// An event as subscribers get it.
 #[derive(Clone, Debug)]
@@ -67,17 +62,6 @@ pub struct LiveTask {
     pub(super) writer: tokio::sync::Mutex<Writer>,
 }
 
-struct View {
-    task: Task,
-    version: u64,
-    tail: VecDeque<LiveEvent>,
-    tail_bytes: usize,
-    /// Somebody was told the task's id: from then on it cannot be withdrawn.
-    announced: bool,
-    verdict: Option<Verdict>,
-    turn: Option<TurnControl>,
-}
-
 /// Which agent does a task, for whom, and in which dialect it was asked for.
 pub(super) struct Whose {
     pub(super) agent: Arc<str>,
@@ -99,20 +83,6 @@ pub(super) struct Writer {
     pub(super) lease_epoch: u64,
 }
 
-/// A committed change with what the view needs of it.
-pub(super) enum Applied {
-    Status {
-        status: TaskStatus,
-        event: Bytes,
-    },
-    Artifact {
-        artifact: Artifact,
-        append: bool,
-        event: Bytes,
-    },
-    Message(Message),
-}
-
 impl LiveTask {
     /// A task that was just made, at version 1.
     pub(super) fn new(table: &Arc<LiveTasks>, whose: Whose, task: Task) -> Self {
@@ -120,11 +90,6 @@ impl LiveTask {
     }
 
     /// A task read from the store.
-    /// Whether its conversation ends with it.
-    pub(super) fn is_worker(&self) -> bool {
-        workers::is_worker(self.view.lock().task.metadata.as_ref())
-    }
-
     pub(super) fn from_record(
         table: &Arc<LiveTasks>,
         record: &TaskRecord,
@@ -165,15 +130,7 @@ impl LiveTask {
                 version,
                 lease_epoch,
             }),
-            view: Mutex::new(View {
-                task,
-                version,
-                tail: VecDeque::new(),
-                tail_bytes: 0,
-                announced: false,
-                verdict: None,
-                turn: None,
-            }),
+            view: Mutex::new(View::of(task, version)),
         }
     }
 
@@ -215,6 +172,11 @@ impl LiveTask {
         self.progress.borrow().state
     }
 
+    /// Whether its conversation ends with it.
+    pub(super) fn is_worker(&self) -> bool {
+        workers::is_worker(self.view.lock().task.metadata.as_ref())
+    }
+
     /// The task's first message: what opened it.
     pub(super) fn opening(&self) -> Option<Message> {
         self.view.lock().task.history.first().cloned()
@@ -226,66 +188,14 @@ impl LiveTask {
 
     /// Events after `cursor` from the tail. `None`: some of them are no longer here.
     pub(super) fn tail_after(&self, cursor: u64) -> Option<Vec<LiveEvent>> {
-        let view = self.view.lock();
-        if cursor >= view.version {
-            return Some(Vec::new());
-        }
-        let first = view.tail.front()?.version;
-        if first > cursor + 1 {
-            return None;
-        }
-        let skip = usize::try_from(cursor + 1 - first).ok()?;
-        Some(view.tail.iter().skip(skip).cloned().collect())
+        self.view.lock().tail_after(cursor)
     }
 
     /// Takes committed changes into the view and wakes who waits. `version` is the one after them.
     pub(super) fn apply(&self, changes: Vec<Applied>, version: u64) {
         let mut view = self.view.lock();
-        let events = changes
-            .iter()
-            .filter(|c| !matches!(c, Applied::Message(_)))
-            .count() as u64;
-        let mut next = version - events;
-        for change in changes {
-            match change {
-                Applied::Message(message) => view.task.history.push(message),
-                Applied::Status { status, event } => {
-                    next += 1;
-                    let state = Some(status.state);
-                    view.task.status = status;
-                    view.remember(LiveEvent {
-                        version: next,
-                        payload: event,
-                        state,
-                    });
-                }
-                Applied::Artifact {
-                    artifact,
-                    append,
-                    event,
-                } => {
-                    next += 1;
-                    take_artifact(&mut view.task, artifact, append);
-                    view.remember(LiveEvent {
-                        version: next,
-                        payload: event,
-                        state: None,
-                    });
-                }
-            }
-        }
-        view.version = version;
+        view.take(changes, version);
         let state = view.task.status.state;
-        let settled = state.is_terminal() || state.is_interrupted();
-        // The turn is over with the state that ends it: whoever sees that state may answer at once.
-        if settled
-            && view
-                .turn
-                .as_ref()
-                .is_some_and(|turn| !turn.cancel_requested)
-        {
-            view.turn = None;
-        }
         drop(view);
         self.progress.send_replace(Progress {
             version,
@@ -402,59 +312,5 @@ impl LiveTask {
 impl Drop for LiveTask {
     fn drop(&mut self) {
         self.table.forget(&self.id);
-    }
-}
-
-impl View {
-    fn remember(&mut self, event: LiveEvent) {
-        self.tail_bytes += event.payload.len();
-        self.tail.push_back(event);
-        while self.tail.len() > 1 && (self.tail.len() > TAIL_EVENTS || self.tail_bytes > TAIL_BYTES)
-        {
-            let dropped = self.tail.pop_front();
-            self.tail_bytes -= dropped.map_or(0, |event| event.payload.len());
-        }
-    }
-}
-
-fn take_artifact(task: &mut Task, artifact: Artifact, append: bool) {
-    let artifacts = task.artifacts.get_or_insert_default();
-    let known = artifacts
-        .iter_mut()
-        .find(|known| known.artifact_id == artifact.artifact_id);
-    match known {
-        Some(known) if append => known.append(artifact),
-        Some(known) => *known = artifact,
-        None => artifacts.push(artifact),
-    }
-}
-
-impl Applied {
-    /// The change as the store takes it, and as the view does.
-    pub(super) fn status(
-        task: &LiveTask,
-        status: TaskStatus,
-        metadata: Option<&nuncio_wire::Metadata>,
-    ) -> (Change, Self) {
-        let (event, range) = encode::status_update((&task.id, &task.context_id), &status, metadata);
-        let millis = status
-            .timestamp
-            .map_or(0, nuncio_wire::Timestamp::as_millis);
-        let change = Change::Status {
-            state: status.state,
-            event: event.clone(),
-            status: range,
-            millis,
-        };
-        (change, Self::Status { status, event })
-    }
-
-    pub(super) fn message(message: Message) -> (Change, Self) {
-        (
-            Change::Message {
-                message: encode::json(&message),
-            },
-            Self::Message(message),
-        )
     }
 }

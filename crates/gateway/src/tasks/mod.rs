@@ -18,6 +18,7 @@ mod submit;
 mod subscription;
 mod turn;
 mod turn_events;
+mod view;
 
 pub use engine::{Engine, ID_IN_USE, store_error};
 pub use live::LiveEvent;

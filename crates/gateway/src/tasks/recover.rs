@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::engine::Engine;
 use super::finish::said;
-use super::live::{Applied, LiveTask};
+use super::live::LiveTask;
+use super::view::Applied;
 use crate::agents::{ServedAgent, Turn};
 use crate::clock;
 use crate::security::inbound;

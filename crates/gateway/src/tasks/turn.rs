@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::engine::Engine;
 use super::finish::Outcome;
 use super::lanes::{Permit, Place};
-use super::live::{Applied, LiveTask};
+use super::live::LiveTask;
 use super::turn_events::TurnEvents;
+use super::view::Applied;
 use crate::agents::{Agent, Gate, ServedAgent, Turn, TurnEnd};
 use crate::clock;
 

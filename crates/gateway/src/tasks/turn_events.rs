@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::encode;
 use super::engine::Engine;
-use super::live::{Applied, LiveTask};
+use super::live::LiveTask;
+use super::view::Applied;
 use crate::agents::TurnEvent;
 use crate::clock;
 use crate::security::outbound;

@@ -1,29 +1,23 @@
-//! Keys that sign cards and keys that are trusted to: ES256 and EdDSA, as JWK (RFC 7517, RFC 8037)
-//! or, the private ones, as PKCS #8 in PEM.
+//! Keys that sign cards and keys that are trusted to: ES256 and EdDSA, read from a JWK ([`super::jwk`])
+//! or, the private ones, from PKCS #8 in PEM.
 //!
 //! A key knows its algorithm; a signature's header can only agree with it. ring does the
 //! arithmetic, because TLS brings it along already.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use ring::rand::SystemRandom;
 use ring::signature::{
     self, ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair,
     KeyPair as _, UnparsedPublicKey,
 };
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-use super::jcs::Json;
+use super::jwk::{Jwk, coordinate, thumbprint};
 
 /// Bytes of a coordinate, a private key and an Ed25519 public key.
-const KEY_BYTES: usize = 32;
-/// Longest key id taken, in characters: it is repeated in every signature.
-const MAX_KEY_ID_CHARS: usize = 256;
-/// Most keys of one set: each is tried.
-const MAX_KEYS: usize = 100;
-
+pub(super) const KEY_BYTES: usize = 32;
 /// A signature algorithm (RFC 7518, RFC 8037). There are no others here, so none can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
@@ -43,7 +37,7 @@ impl Algorithm {
         }
     }
 
-    fn curve(self) -> (&'static str, &'static str) {
+    pub(super) fn curve(self) -> (&'static str, &'static str) {
         match self {
             Self::Es256 => ("EC", "P-256"),
             Self::EdDsa => ("OKP", "Ed25519"),
@@ -71,18 +65,18 @@ impl FromStr for Algorithm {
 /// What is wrong with a key. Never shows any part of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct KeyError(&'static str);
+pub struct KeyError(pub(super) &'static str);
 
-const NOT_A_KEY: KeyError =
+pub(super) const NOT_A_KEY: KeyError =
     KeyError("this is neither a JWK of P-256 or Ed25519 nor a PKCS #8 key of such a curve in PEM");
 
 /// A key that may verify a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
-    algorithm: Algorithm,
-    kid: String,
+    pub(super) algorithm: Algorithm,
+    pub(super) kid: String,
     /// Uncompressed point, or the 32 bytes of Ed25519.
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl PublicKey {
@@ -255,147 +249,9 @@ impl SigningKey {
     }
 
     fn private_jwk(&self, secret: &[u8]) -> String {
-        let jwk = Jwk {
-            d: Some(URL_SAFE_NO_PAD.encode(secret)),
-            ..Jwk::of(&self.public)
-        };
+        let jwk = Jwk::with_secret(&self.public, secret);
         serde_json::to_string_pretty(&jwk).expect("a key has a JSON form")
     }
-}
-
-/// Reads trusted keys: a JWK set (RFC 7517 section 5) or one JWK. Keys of other kinds are left out,
-/// as the RFC wants it.
-///
-/// # Errors
-/// When it is neither, names a key id twice, has too many keys, or none that can verify a card.
-pub fn read_key_set(text: &str) -> Result<Vec<PublicKey>, KeyError> {
-    #[derive(Deserialize)]
-    struct KeySet {
-        keys: Vec<serde_json::Value>,
-    }
-    let keys = match serde_json::from_str::<KeySet>(text) {
-        Ok(set) => set.keys,
-        Err(_) => return Ok(vec![PublicKey::from_jwk(text)?]),
-    };
-    if keys.len() > MAX_KEYS {
-        return Err(KeyError("the key set has more than 100 keys"));
-    }
-    let keys = keys
-        .into_iter()
-        .filter_map(|key| serde_json::from_value::<Jwk>(key).ok()?.public().ok());
-    let keys: Vec<PublicKey> = keys.collect();
-    if keys.is_empty() {
-        return Err(KeyError("the key set has no key of P-256 or Ed25519"));
-    }
-    let twice = |(at, key): (usize, &PublicKey)| keys[..at].iter().any(|it| it.kid == key.kid);
-    if keys.iter().enumerate().any(twice) {
-        return Err(KeyError("the key set names a key id (`kid`) twice"));
-    }
-    Ok(keys)
-}
-
-#[derive(Default, Serialize, Deserialize)]
-struct Jwk {
-    kty: String,
-    #[serde(default)]
-    crv: String,
-    #[serde(default)]
-    x: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    y: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    d: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    kid: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    alg: Option<String>,
-    #[serde(default, rename = "use", skip_serializing_if = "Option::is_none")]
-    usage: Option<String>,
-}
-
-impl Jwk {
-    fn of(key: &PublicKey) -> Self {
-        let (kty, crv) = key.algorithm.curve();
-        let (x, y) = match key.algorithm {
-            Algorithm::EdDsa => (&key.bytes[..], None),
-            // An uncompressed point: 4, then both coordinates.
-            Algorithm::Es256 => (
-                &key.bytes[1..=KEY_BYTES],
-                Some(URL_SAFE_NO_PAD.encode(&key.bytes[1 + KEY_BYTES..])),
-            ),
-        };
-        Self {
-            kty: kty.to_owned(),
-            crv: crv.to_owned(),
-            x: URL_SAFE_NO_PAD.encode(x),
-            y,
-            d: None,
-            kid: Some(key.kid.clone()),
-            alg: Some(key.algorithm.as_str().to_owned()),
-            usage: Some("sig".to_owned()),
-        }
-    }
-
-    fn public(&self) -> Result<PublicKey, KeyError> {
-        let algorithm = [Algorithm::Es256, Algorithm::EdDsa]
-            .into_iter()
-            .find(|algorithm| algorithm.curve() == (self.kty.as_str(), self.crv.as_str()))
-            .ok_or(NOT_A_KEY)?;
-        if self
-            .alg
-            .as_deref()
-            .is_some_and(|alg| alg != algorithm.as_str())
-        {
-            return Err(KeyError("the key's `alg` does not fit its curve"));
-        }
-        if self.usage.as_deref().is_some_and(|usage| usage != "sig") {
-            return Err(KeyError("the key is not for signatures (`use`)"));
-        }
-        let mut bytes = coordinate(&self.x)?;
-        if algorithm == Algorithm::Es256 {
-            bytes.insert(0, 4);
-            bytes.extend(coordinate(self.y.as_deref().ok_or(NOT_A_KEY)?)?);
-        }
-        let named = self.kid.as_deref().filter(|kid| !kid.is_empty());
-        if named.is_some_and(|kid| kid.chars().count() > MAX_KEY_ID_CHARS) {
-            return Err(KeyError(
-                "the key's id (`kid`) has more than 256 characters",
-            ));
-        }
-        let kid = named.map_or_else(|| thumbprint(algorithm, &bytes), str::to_owned);
-        Ok(PublicKey {
-            algorithm,
-            kid,
-            bytes,
-        })
-    }
-}
-
-fn coordinate(text: &str) -> Result<Vec<u8>, KeyError> {
-    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| NOT_A_KEY)?;
-    Some(bytes)
-        .filter(|bytes| bytes.len() == KEY_BYTES)
-        .ok_or(NOT_A_KEY)
-}
-
-/// The SHA-256 thumbprint of a key (RFC 7638 section 3): its required members in canonical form.
-fn thumbprint(algorithm: Algorithm, bytes: &[u8]) -> String {
-    let key = PublicKey {
-        algorithm,
-        kid: String::new(),
-        bytes: bytes.to_vec(),
-    };
-    let jwk = Jwk::of(&key);
-    let text = |value: String| Json::Text(value);
-    let mut members = vec![
-        ("kty".to_owned(), text(jwk.kty)),
-        ("crv".to_owned(), text(jwk.crv)),
-        ("x".to_owned(), text(jwk.x)),
-    ];
-    members.extend(jwk.y.map(|y| ("y".to_owned(), text(y))));
-    let canonical = Json::Object(members).to_canonical();
-    let digest = ring::digest::digest(&ring::digest::SHA256, canonical.as_bytes());
-    URL_SAFE_NO_PAD.encode(digest)
 }
 
 /// The DER of the first PEM block that is a PKCS #8 private key.
@@ -436,15 +292,6 @@ mod tests {
         }
     }
 
-    /// The key and thumbprint of RFC 8037 appendix A.3.
-    #[test]
-    fn a_key_without_an_id_is_known_by_its_thumbprint() {
-        let jwk =
-            r#"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#;
-        let key = PublicKey::from_jwk(jwk).unwrap();
-        assert_eq!(key.kid(), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
-    }
-
     #[test]
     fn keys_of_openssl_are_taken() {
         let ed25519 = "-----BEGIN PRIVATE KEY-----\n\
@@ -475,16 +322,5 @@ mod tests {
             let error = SigningKey::read(&text).unwrap_err();
             assert!(!error.to_string().contains(mine.d.as_deref().unwrap()));
         }
-    }
-
-    #[test]
-    fn a_set_gives_the_keys_it_can_and_no_id_twice() {
-        let (one, _) = SigningKey::generate(Algorithm::Es256).unwrap();
-        let jwk = one.public().to_jwk();
-        let set = format!(r#"{{"keys":[{{"kty":"RSA","n":"AQ","e":"AQAB"}},{jwk}]}}"#);
-        assert_eq!(read_key_set(&set).unwrap(), vec![one.public().clone()]);
-        assert_eq!(read_key_set(&jwk).unwrap().len(), 1);
-        assert!(read_key_set(&format!(r#"{{"keys":[{jwk},{jwk}]}}"#)).is_err());
-        assert!(read_key_set(r#"{"keys":[]}"#).is_err() && read_key_set("x").is_err());
     }
 }
