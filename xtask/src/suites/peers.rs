@@ -18,14 +18,15 @@ use crate::process;
 const PINS: &str = "crates/nuncio/tests/peers";
 
 /// Name of the folder below `target/peers/`, and the requirement file it is made from.
-const PYTHONS: [(&str, &str); 3] = [
+const PYTHONS: [(&str, &str); 4] = [
     ("py1", "requirements-1.txt"),
     ("py03", "requirements-0.3.txt"),
     ("fleet", "requirements-fleet.txt"),
+    ("hermes", "requirements-hermes.txt"),
 ];
 
-/// The oldest Python and Node that the official SDKs run on.
-const OLDEST_PYTHON: (u32, u32) = (3, 10);
+/// The oldest Python and Node that the peers run on: Hermes wants the newest.
+const OLDEST_PYTHON: (u32, u32) = (3, 11);
 const OLDEST_NODE: u32 = 20;
 
 /// A package index is a remote service: a second try costs seconds, a failed run costs the whole.
@@ -49,7 +50,7 @@ fn set_up_python(folder: &Path, requirements: &str) -> Result<()> {
     }
     install::ensure(
         "peers",
-        "Python 3.10 or later with venv and pip",
+        "Python 3.11 or later with venv and pip",
         python_works,
         &["python3", "python3-venv"],
     )?;

@@ -11,6 +11,7 @@ mod clients;
 mod conversation;
 mod dealings;
 mod fleet;
+mod hermes;
 mod hops;
 mod instruction;
 mod outcomes;

@@ -15,6 +15,8 @@ pub(super) enum Script {
     Python03(&'static str),
     /// Python with the Hermes fleet plugin.
     Fleet(&'static str),
+    /// Python with Hermes itself.
+    Hermes(&'static str),
     /// Python without an SDK.
     Plain(&'static str),
     /// The JavaScript SDKs, which lie side by side.
@@ -38,6 +40,10 @@ impl Script {
             ),
             Script::Fleet(name) => (
                 sdks.join("fleet/bin/python"),
+                scripts.join("python").join(name),
+            ),
+            Script::Hermes(name) => (
+                sdks.join("hermes/bin/python"),
                 scripts.join("python").join(name),
             ),
             Script::Plain(name) => (PathBuf::from("python3"), scripts.join("python").join(name)),

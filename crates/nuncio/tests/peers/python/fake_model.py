@@ -1,0 +1,81 @@
+"""A model's endpoint without a model: says how many messages of a user it was shown.
+
+Prints its port. Words in the last message tell it what to do:
+`say=TEXT` answers with just that, `fail=STATUS` refuses, `hold` begins an answer only when its
+connection is closed or half a minute has passed.
+"""
+
+import json
+import re
+import select
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+HOLD_SECONDS = 30
+
+
+def text_of(message):
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return " ".join(part.get("text", "") for part in content)
+
+
+def answer_to(messages):
+    asked = [text_of(it) for it in messages if it.get("role") == "user"]
+    last = asked[-1] if asked else ""
+    told = re.search(r"say=(.*)", last)
+    return last, told.group(1) if told else f"SEEN {len(asked)}"
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def reply(self, status, body, kind="application/json"):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        model = {"id": "fake", "object": "model", "context_length": 131072}
+        self.reply(200, json.dumps({"object": "list", "data": [model]}).encode())
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        last, text = answer_to(request.get("messages", []))
+        refusal = re.search(r"fail=(\d+)", last)
+        if refusal:
+            error = {"error": {"message": "told to refuse", "type": "invalid_request_error"}}
+            self.reply(int(refusal.group(1)), json.dumps(error).encode())
+            return
+        if re.search(r"\bhold\b", last):
+            select.select([self.connection], [], [], HOLD_SECONDS)
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        base = {"id": "c", "created": 1, "model": "fake"}
+        if not request.get("stream"):
+            message = {"role": "assistant", "content": text}
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            whole = {**base, "object": "chat.completion", "choices": [choice], "usage": usage}
+            self.reply(200, json.dumps(whole).encode())
+            return
+        deltas = [({"role": "assistant", "content": text}, None), ({}, "stop")]
+        frames = [
+            {
+                **base,
+                "object": "chat.completion.chunk",
+                "choices": [{"index": 0, "delta": delta, "finish_reason": end}],
+                "usage": usage if end else None,
+            }
+            for delta, end in deltas
+        ]
+        body = "".join(f"data: {json.dumps(frame)}\n\n" for frame in frames) + "data: [DONE]\n\n"
+        self.reply(200, body.encode(), "text/event-stream")
+
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+print(server.server_address[1], flush=True)
+server.serve_forever()
