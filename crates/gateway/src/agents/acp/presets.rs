@@ -39,7 +39,16 @@ pub(super) fn preset(name: AcpPreset) -> Preset {
         ),
         AcpPreset::Goose => (&["goose", "acp"], &["GOOSE_PROVIDER", "GOOSE_MODEL"]),
         AcpPreset::Hermes => (&["hermes", "acp"], &["HERMES_HOME"]),
-        AcpPreset::Kimi => (&["kimi", "acp"], &["KIMI_API_KEY", "KIMI_BASE_URL"]),
+        // Its providers' keys stand in its own settings; only these are read from outside.
+        AcpPreset::Kimi => (
+            &["kimi", "acp"],
+            &[
+                "KIMI_CODE_HOME",
+                "KIMI_MODEL_NAME",
+                "KIMI_MODEL_API_KEY",
+                "KIMI_MODEL_BASE_URL",
+            ],
+        ),
     };
     Preset { command, variables }
 }
