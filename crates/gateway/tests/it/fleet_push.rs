@@ -50,6 +50,32 @@ fn event(post: &Post) -> &str {
     })
 }
 
+/// All posts until so many receivers have had the end of the task.
+async fn ended(hook: &mut Receiver, receivers: usize) -> Vec<Post> {
+    let mut posts = Vec::new();
+    while posts
+        .iter()
+        .filter(|it| event(it) == "TaskCompleted")
+        .count()
+        < receivers
+    {
+        posts.push(hook.next().await);
+    }
+    posts
+}
+
+/// What the posts tell of, in order. A program's output may come in any number of pieces.
+fn names(posts: &[Post]) -> Vec<String> {
+    let mut names: Vec<_> = posts.iter().map(|post| event(post).to_string()).collect();
+    let mut before = String::new();
+    names.retain(|name| {
+        let again = name == "artifact" && before == "artifact";
+        before.clone_from(name);
+        !again
+    });
+    names
+}
+
 over_stores! {
     async fn webhooks_are_kept_shown_without_their_secrets_and_deleted(store: Store) {
         let (rig, path) = waiting(store).await;
@@ -121,15 +147,14 @@ over_stores! {
         hook.act("/a", [Act::Answer(500)]);
         let done = rpc(&rig, "SendMessage", sent("t1", "yes")).await.json["result"]["task"].clone();
         assert_eq!(done["status"]["state"], "completed", "{done}");
-        let mut posts = hook.take(7).await;
+        let mut posts = ended(&mut hook, 2).await;
         posts.sort_by(|one, other| one.path.cmp(&other.path));
-        let (first, second) = posts.split_at(4);
-        let names: Vec<_> = first.iter().map(event).collect();
+        let (first, second): (Vec<_>, Vec<_>) = posts.into_iter().partition(|it| it.path == "/a");
+        let names = names(&first);
         assert_eq!(names, ["TaskStarted", "TaskStarted", "artifact", "TaskCompleted"], "the first was tried twice");
         assert_eq!((first[0].header("webhook-id"), &first[0].raw), (first[1].header("webhook-id"), &first[1].raw));
-        let names: Vec<_> = second.iter().map(event).collect();
-        assert_eq!(names, ["TaskStarted", "artifact", "TaskCompleted"]);
-        for (posts, key, name) in [(first, "push-key", "a"), (second, "schlüssel\n", "b")] {
+        assert_eq!(self::names(&second), ["TaskStarted", "artifact", "TaskCompleted"]);
+        for (posts, key, name) in [(&first, "push-key", "a"), (&second, "schlüssel\n", "b")] {
             for post in posts {
                 assert_eq!(post.header("x-hub-signature-256"), signature(key.as_bytes(), &post.raw));
                 assert_eq!(post.header("authorization"), format!("Bearer {name}"));
@@ -142,7 +167,7 @@ over_stores! {
         }
         let text = std::str::from_utf8(&first[2].raw).unwrap();
         assert!(text.starts_with(r#"{"artifact_update": {"artifact": {"artifact_id": "#) && text.contains("café"), "{text}");
-        let text = std::str::from_utf8(&first[3].raw).unwrap();
+        let text = std::str::from_utf8(&first.last().unwrap().raw).unwrap();
         assert!(text.starts_with(r#"{"contextId": "t1", "event": "TaskCompleted", "status": {"state": "completed", "timestamp": ""#), "{text}");
     }
 
@@ -153,8 +178,8 @@ over_stores! {
         let mut params = sent("t1", "hi");
         params["configuration"] = json!({"task_push_notification_config": {"url": hook.base, "hmacKey": "k"}});
         assert_eq!(rpc(&rig, "SendMessage", params).await.status, 200);
-        let posts = hook.take(3).await;
-        assert_eq!(posts.iter().map(event).collect::<Vec<_>>(), ["TaskStarted", "artifact", "TaskCompleted"]);
+        let posts = ended(&mut hook, 1).await;
+        assert_eq!(names(&posts), ["TaskStarted", "artifact", "TaskCompleted"]);
         assert_eq!(posts[0].body["taskId"], "t1");
     }
 }
