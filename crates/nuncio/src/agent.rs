@@ -6,9 +6,9 @@ use nuncio_client::discover::{Attempt, DiscoverError, discover, read_card_file};
 use nuncio_client::tls::Trust;
 use nuncio_client::{
     AddressPolicy, CallSettings, Client, ClientErrorKind, Credential, Credentials, Discovered,
-    HttpClient, Origin, Secret, TlsSettings, VersionWish,
+    HttpClient, Origin, TlsSettings, VersionWish,
 };
-use nuncio_gateway::config::{PeerAuth, PeerProtocol, SecretRef};
+use nuncio_gateway::config::{PeerAuth, PeerProtocol};
 use nuncio_wire::{AgentCard, SecurityScheme};
 use url::Url;
 
@@ -139,16 +139,10 @@ impl<'a> Target<'a> {
         if self.credentials.is_empty() {
             peer.resolve().map_err(CliError::usage)?;
             self.credentials
-                .extend(peer.config.auth.as_ref().and_then(peer_credential));
+                .extend(peer.config.auth.as_ref().and_then(PeerAuth::credential));
         }
         if self.version == VersionWish::Current {
-            self.version = match peer.config.a2a_version {
-                Some(PeerProtocol::V1_0) => VersionWish::Current,
-                Some(PeerProtocol::V0_3) => VersionWish::Exactly(nuncio_wire::Version::V0_3),
-                Some(PeerProtocol::Legacy) => VersionWish::Legacy,
-                Some(PeerProtocol::Fleet) => VersionWish::Fleet,
-                None => VersionWish::Any,
-            };
+            self.version = PeerProtocol::wish(peer.config.a2a_version);
         }
         Ok(())
     }
@@ -268,25 +262,6 @@ impl<'a> Target<'a> {
 fn no_agent() -> CliError {
     CliError::usage("no agent named: give --agent-card (-a) or set A2ACLI_AGENT_CARD")
         .with_hint(format!("a gateway on this machine is -a {LOCAL_GATEWAY}"))
-}
-
-fn peer_credential(auth: &PeerAuth) -> Option<Credential> {
-    let secret = |it: &SecretRef| it.secret().map(|secret| Secret::new(secret.expose()));
-    Some(match auth {
-        PeerAuth::Bearer { token } => Credential::Bearer(secret(token)?),
-        PeerAuth::ApiKey { key, header: None } => Credential::ApiKey(secret(key)?),
-        PeerAuth::ApiKey {
-            key,
-            header: Some(name),
-        } => Credential::Header {
-            name: name.clone(),
-            value: secret(key)?,
-        },
-        PeerAuth::Basic { username, password } => Credential::Basic {
-            user: username.clone(),
-            password: secret(password)?,
-        },
-    })
 }
 
 fn service_headers(parameters: &[(String, String)]) -> http::HeaderMap {

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use nuncio_client::tls::Trust;
-use nuncio_gateway::config::{
-    ConfigError, ConfigErrors, PeerAuth, PeerConfig, SecretRef, check_name, parse,
-};
+use nuncio_gateway::config::{ConfigError, ConfigErrors, PeerAuth, PeerConfig, check_name, parse};
 use serde::Serialize;
 
 use crate::load_config::{Env, find_file, home, process_env};
@@ -49,12 +47,7 @@ impl Peer {
     ///
     /// A text that names the peer and what to do.
     pub(crate) fn resolve(&mut self) -> Result<(), String> {
-        let secret: Option<&mut SecretRef> = match &mut self.config.auth {
-            Some(PeerAuth::Bearer { token }) => Some(token),
-            Some(PeerAuth::ApiKey { key, .. }) => Some(key),
-            Some(PeerAuth::Basic { password, .. }) => Some(password),
-            None => None,
-        };
+        let secret = self.config.auth.as_mut().map(PeerAuth::secret_mut);
         let base = self.file.parent().unwrap_or(Path::new("."));
         match secret {
             Some(secret) => secret

@@ -31,6 +31,7 @@ pub mod process;
 mod prompt;
 mod reply;
 mod served;
+mod upstream;
 
 pub use gate::{AgentGate, Gate};
 pub(crate) use part_text::parts_text;
@@ -54,6 +55,7 @@ pub trait Agent: Send + Sync + 'static {
     }
 
     /// Whether a turn that was cut off by a restart can be taken up again ([`Turn::is_resumed`]).
+    /// When the gateway stops, such a turn is dropped and not told to stop: its work goes on.
     fn resumes(&self) -> bool {
         false
     }
@@ -72,8 +74,8 @@ pub trait Agent: Send + Sync + 'static {
     }
 
     /// A task that waits for its caller was cancelled: what was kept for its next turn may go.
-    async fn abandon(&self, task_id: &str) {
-        let _ = task_id;
+    async fn abandon(&self, session: &Session, task_id: &str) {
+        let _ = (session, task_id);
     }
 
     /// A conversation is over and nothing of it is needed any more: its directory and its session

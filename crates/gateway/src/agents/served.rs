@@ -18,7 +18,8 @@ use super::gate::{AgentGate, Gate};
 use super::hermes::Hermes;
 use super::openai::OpenAi;
 use super::own_skills::{Known, OwnSkills};
-use crate::config::{AgentConfig, BackendConfig, Config, DEFAULT_TURN_TIMEOUT};
+use super::upstream::Upstream;
+use crate::config::{AgentConfig, BackendConfig, Config, DEFAULT_TURN_TIMEOUT, PeerConfig};
 use crate::ids;
 use crate::security::{Caller, Standing};
 
@@ -68,8 +69,14 @@ impl std::fmt::Debug for ServedAgent {
 }
 
 impl ServedAgent {
-    /// The agent that `config` describes; `data_dir` is where it may keep files.
-    fn new(name: &str, mut config: AgentConfig, data_dir: &Path) -> Result<Self, String> {
+    /// The agent that `config` describes; `data_dir` is where it may keep files, `peers` are agents
+    /// elsewhere that it may name.
+    fn new(
+        name: &str,
+        mut config: AgentConfig,
+        peers: &IndexMap<String, PeerConfig>,
+        data_dir: &Path,
+    ) -> Result<Self, String> {
         let mut conformance = None;
         let (backend, turn_timeout): (Box<dyn Agent>, _) = match &config.backend {
             BackendConfig::Echo(_) => (Box::new(Echo), DEFAULT_TURN_TIMEOUT),
@@ -80,6 +87,10 @@ impl ServedAgent {
             BackendConfig::Acp(acp) => (Box::new(Acp::new(name, acp, data_dir)?), acp.turn_timeout),
             BackendConfig::OpenAi(openai) => (Box::new(OpenAi::new(openai)?), openai.turn_timeout),
             BackendConfig::Hermes(hermes) => (Box::new(Hermes::new(hermes)?), hermes.turn_timeout),
+            BackendConfig::Upstream(upstream) => (
+                Box::new(Upstream::new(upstream, peers)?),
+                upstream.turn_timeout,
+            ),
             BackendConfig::Conformance(settings) => {
                 let agent = Conformance::new(settings)?;
                 conformance = Some(agent.profile().switches());
@@ -203,7 +214,7 @@ pub async fn probe_all(
     limit: Duration,
 ) -> Vec<(String, Result<String, String>)> {
     let probes = config.agents.iter().map(async |(name, agent)| {
-        let found = match ServedAgent::new(name, agent.clone(), data_dir) {
+        let found = match ServedAgent::new(name, agent.clone(), &config.peers, data_dir) {
             Ok(agent) => {
                 let found = tokio::time::timeout(limit, agent.backend.probe()).await;
                 agent.backend.stop().await;
@@ -228,7 +239,7 @@ impl Agents {
     pub fn start(config: &Config, data_dir: &Path) -> Result<Self, String> {
         let mut by_name = IndexMap::new();
         for (name, agent) in &config.agents {
-            let served = ServedAgent::new(name, agent.clone(), data_dir)
+            let served = ServedAgent::new(name, agent.clone(), &config.peers, data_dir)
                 .map_err(|reason| format!("agent '{name}': {reason}"))?;
             by_name.insert(served.name.clone(), Arc::new(served));
         }

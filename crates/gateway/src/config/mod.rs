@@ -39,7 +39,7 @@ pub use allowed_address::AllowedAddress;
 pub use backends::{
     AcpConfig, AcpPermissions, AcpPreset, BackendConfig, CommandConfig, CommandProtocol,
     ConformanceConfig, DEFAULT_TURN_TIMEOUT, EchoConfig, HermesApprovals, HermesConfig, HermesDoor,
-    OpenAiConfig, ProgramConfig,
+    OpenAiConfig, PeerTransport, ProgramConfig, UpstreamConfig,
 };
 pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};
@@ -103,12 +103,15 @@ impl Config {
             .map(|(name, agent)| (name.as_str(), agent))
     }
 
-    /// Relative paths of programs are meant from `base`, the directory of the file they stand in.
+    /// Relative paths of programs and of peers' authorities are meant from `base`, the directory of the file they stand in.
     pub fn anchor_programs(&mut self, base: &Path) {
         for agent in self.agents.values_mut() {
             if let Some((command, program)) = agent.backend.program_mut() {
                 program.anchor(command, base);
             }
+        }
+        for ca in self.peers.values_mut().filter_map(|peer| peer.ca.as_mut()) {
+            *ca = base.join(&*ca);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use nuncio_client::{Credential, Secret, VersionWish};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,37 @@ pub enum PeerAuth {
     },
 }
 
+impl PeerAuth {
+    /// What of it is secret.
+    pub fn secret_mut(&mut self) -> &mut SecretRef {
+        match self {
+            PeerAuth::Bearer { token } => token,
+            PeerAuth::ApiKey { key, .. } => key,
+            PeerAuth::Basic { password, .. } => password,
+        }
+    }
+
+    /// The same for a client; `None` before its secret was resolved.
+    pub fn credential(&self) -> Option<Credential> {
+        let secret = |it: &SecretRef| it.secret().map(|secret| Secret::new(secret.expose()));
+        Some(match self {
+            PeerAuth::Bearer { token } => Credential::Bearer(secret(token)?),
+            PeerAuth::ApiKey { key, header: None } => Credential::ApiKey(secret(key)?),
+            PeerAuth::ApiKey {
+                key,
+                header: Some(name),
+            } => Credential::Header {
+                name: name.clone(),
+                value: secret(key)?,
+            },
+            PeerAuth::Basic { username, password } => Credential::Basic {
+                user: username.clone(),
+                password: secret(password)?,
+            },
+        })
+    }
+}
+
 /// A generation of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
@@ -91,6 +123,17 @@ impl PeerProtocol {
             PeerProtocol::V0_3 => "0.3",
             PeerProtocol::Legacy => "2025-04",
             PeerProtocol::Fleet => "hermes-fleet",
+        }
+    }
+
+    /// The same as a wish of a client's, which takes whatever the card offers if there is none.
+    pub fn wish(this: Option<Self>) -> VersionWish {
+        match this {
+            Some(PeerProtocol::V1_0) => VersionWish::Current,
+            Some(PeerProtocol::V0_3) => VersionWish::Exactly(nuncio_wire::Version::V0_3),
+            Some(PeerProtocol::Legacy) => VersionWish::Legacy,
+            Some(PeerProtocol::Fleet) => VersionWish::Fleet,
+            None => VersionWish::Any,
         }
     }
 }

@@ -76,6 +76,13 @@ impl Config {
         for (index, key) in self.server.card_keys.iter_mut().enumerate() {
             secrets.push((format!("server.card_keys.{index}"), key));
         }
+        for (name, peer) in &mut self.peers {
+            let mut backends = self.agents.values().map(|agent| &agent.backend);
+            let is_behind_us = backends.any(|backend| backend.peer() == Some(name));
+            if let Some(auth) = peer.auth.as_mut().filter(|_| is_behind_us) {
+                secrets.push((format!("peers.{name}.auth"), auth.secret_mut()));
+            }
+        }
         for (name, agent) in &mut self.agents {
             for (key, secret) in agent.backend.secrets_mut() {
                 secrets.push((format!("agents.{name}.{key}"), secret));
@@ -149,7 +156,7 @@ impl Config {
                     format!("agent `{other}` has the tenant `{tenant}` too"),
                 );
             }
-            if let Some((key, message)) = agent.backend.problem() {
+            if let Some((key, message)) = agent.backend.problem(&self.peers) {
                 problems.error(format!("agents.{name}.{key}"), message);
             }
             let mut skills = std::collections::HashSet::new();

@@ -51,7 +51,8 @@ impl Engine {
         match self.commit_once(live, changes, Durability::Synced).await {
             Ok(_) => {
                 if let Some(agent) = self.agents.get(&live.agent) {
-                    agent.backend.abandon(&live.id).await;
+                    let session = self.session(&live.agent, &live.owner, &live.context_id);
+                    agent.backend.abandon(&session, &live.id).await;
                 }
                 if live.is_worker() {
                     self.forget_worker(live).await;

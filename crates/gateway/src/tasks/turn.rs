@@ -108,6 +108,9 @@ impl Engine {
             () = tokio::time::sleep(limit) => Outcome::TimedOut(limit),
             () = self.stopping.cancelled() => Outcome::CutOff,
         };
+        if matches!(reason, Outcome::CutOff) && backend.resumes() {
+            return reason;
+        }
         cancel.cancel();
         if tokio::time::timeout(STOP_LIMIT, &mut run).await.is_err() {
             tracing::warn!(agent = %agent.name, "backend did not stop in time and was dropped");

@@ -257,7 +257,7 @@ impl Agent for Acp {
         Ok(format!("{name} speaks the Agent Client Protocol"))
     }
 
-    async fn abandon(&self, task_id: &str) {
+    async fn abandon(&self, _: &Session, task_id: &str) {
         let suspended = self.suspended.lock().remove(task_id);
         if let Some(suspended) = suspended {
             suspended.talk.cancel(Some(&suspended.permission)).await;

@@ -235,7 +235,7 @@ impl Agent for Hermes {
         ))
     }
 
-    async fn abandon(&self, task_id: &str) {
+    async fn abandon(&self, _: &Session, task_id: &str) {
         self.suspended.abandon(task_id).await;
     }
 

@@ -5,17 +5,20 @@ mod command;
 mod hermes;
 mod openai;
 mod program;
+mod upstream;
 
 pub use acp::{AcpConfig, AcpPermissions, AcpPreset};
 pub use command::{CommandConfig, CommandProtocol};
 pub use hermes::{HermesApprovals, HermesConfig, HermesDoor};
 pub use openai::OpenAiConfig;
 pub use program::ProgramConfig;
+pub use upstream::{PeerTransport, UpstreamConfig};
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Duration, SecretRef};
+use super::{Duration, PeerAuth, PeerConfig, SecretRef};
 
 /// Longer than a model's longest usual answer.
 pub const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -38,6 +41,9 @@ pub enum BackendConfig {
     OpenAi(OpenAiConfig),
     /// Speaks to a running Hermes agent.
     Hermes(HermesConfig),
+    /// Passes everything on to another A2A agent.
+    #[serde(rename = "a2a")]
+    Upstream(UpstreamConfig),
     /// Behaves as conformance kits want it, for tests.
     Conformance(ConformanceConfig),
 }
@@ -51,6 +57,7 @@ impl BackendConfig {
             BackendConfig::Acp(_) => "acp",
             BackendConfig::OpenAi(_) => "openai",
             BackendConfig::Hermes(_) => "hermes",
+            BackendConfig::Upstream(_) => "a2a",
             BackendConfig::Conformance(_) => "conformance",
         }
     }
@@ -62,6 +69,14 @@ impl BackendConfig {
         match self {
             BackendConfig::Command(it) => Some((&mut it.command, &mut it.program)),
             BackendConfig::Acp(it) => Some((&mut it.command, &mut it.program)),
+            _ => None,
+        }
+    }
+
+    /// The peer that it stands for, if it names one.
+    pub(crate) fn peer(&self) -> Option<&String> {
+        match self {
+            BackendConfig::Upstream(it) => it.peer.as_ref(),
             _ => None,
         }
     }
@@ -80,8 +95,11 @@ impl BackendConfig {
         }
     }
 
-    /// The key and the fault of settings that do not fit together.
-    pub(crate) fn problem(&self) -> Option<(&'static str, String)> {
+    /// The key and the fault of settings that do not fit together; `peers` are those they may name.
+    pub(crate) fn problem(
+        &self,
+        peers: &IndexMap<String, PeerConfig>,
+    ) -> Option<(&'static str, String)> {
         match self {
             BackendConfig::Command(it) if it.command.first().is_none_or(String::is_empty) => {
                 let message = "`command` must begin with a program".to_owned();
@@ -92,6 +110,7 @@ impl BackendConfig {
                 Some(("backend", message.to_owned()))
             }
             BackendConfig::Hermes(hermes) => hermes.problem(),
+            BackendConfig::Upstream(upstream) => upstream.problem(peers),
             _ => None,
         }
     }
@@ -104,6 +123,13 @@ impl BackendConfig {
                 key.map(|key| ("api_key", key)).into_iter().collect()
             }
             BackendConfig::Hermes(hermes) => vec![("api_key", &mut hermes.api_key)],
+            BackendConfig::Upstream(upstream) => {
+                let auth = upstream.auth.as_mut();
+                auth.map(PeerAuth::secret_mut)
+                    .map(|secret| ("auth", secret))
+                    .into_iter()
+                    .collect()
+            }
             _ => Vec::new(),
         }
     }

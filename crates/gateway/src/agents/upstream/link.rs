@@ -1,0 +1,136 @@
+//! Where the other agent is and how it is called: its card, kept while it answers and fetched anew when
+//! it does not.
+//!
+//! Calls what the operator named and the origin of that, nothing that only a card names.
+
+use http::HeaderMap;
+use indexmap::IndexMap;
+use nuncio_client::choose_binding::{Wish, choose};
+use nuncio_client::discover::discover;
+use nuncio_client::tls::Trust;
+use nuncio_client::{
+    AddressPolicy, CallSettings, Client, ClientError, Credentials, Endpoint, HttpClient, Origin,
+    TlsSettings, VersionWish,
+};
+use nuncio_wire::AgentCard;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+use url::Url;
+
+use crate::config::{PeerConfig, PeerProtocol, UpstreamConfig};
+
+/// The way to one agent.
+pub(super) struct Link {
+    http: HttpClient,
+    url: Url,
+    credentials: Credentials,
+    wish: Wish,
+    /// Held while the card is fetched, so that one turn fetches it for all.
+    found: Mutex<Option<Found>>,
+}
+
+/// The agent as it was found.
+struct Found {
+    card: AgentCard,
+    endpoints: Vec<Endpoint>,
+    /// For calls that need no headers of their own; it remembers what the agent takes.
+    client: Arc<Client>,
+}
+
+impl Link {
+    /// The way to the agent that `config` names; `peers` are those it may name.
+    ///
+    /// # Errors
+    /// What is missing or cannot be used.
+    pub(super) fn new(
+        config: &UpstreamConfig,
+        peers: &IndexMap<String, PeerConfig>,
+    ) -> Result<Self, String> {
+        let peer = match &config.peer {
+            Some(name) => {
+                let peer = peers.get(name);
+                Some(peer.ok_or_else(|| format!("there is no table `[peers.{name}]`"))?)
+            }
+            None => None,
+        };
+        let url = peer.map(|peer| &peer.url).or(config.url.as_ref());
+        let url = url.ok_or("it needs a `url` or a `peer`")?.url().clone();
+        let auth = peer.map_or(config.auth.as_ref(), |peer| peer.auth.as_ref());
+        let version: VersionWish =
+            PeerProtocol::wish(peer.map_or(config.a2a_version, |peer| peer.a2a_version));
+        let authorities = peer.and_then(|peer| peer.ca.as_deref()).map(Trust::only);
+        let trust = authorities.transpose()?.unwrap_or_default();
+        let mut policy = AddressPolicy::public_only();
+        policy.allow(&url);
+        let origins: Vec<Origin> = Origin::of(&url).into_iter().collect();
+        let tls = TlsSettings {
+            trust,
+            identity: None,
+        };
+        let credential = auth.and_then(|auth| auth.credential());
+        Ok(Self {
+            http: HttpClient::new(policy, tls),
+            credentials: Credentials::new(credential.into_iter().collect(), origins.clone()),
+            wish: Wish {
+                bindings: config.transport.map(Into::into).into_iter().collect(),
+                version,
+                origins,
+            },
+            url,
+            found: Mutex::new(None),
+        })
+    }
+
+    /// A client of the agent, which is looked for if it was not found yet.
+    pub(super) async fn client(&self, headers: HeaderMap) -> Result<Arc<Client>, ClientError> {
+        let mut found = self.found.lock().await;
+        let found = match &mut *found {
+            Some(found) => found,
+            none => none.insert(self.find().await?),
+        };
+        if headers.is_empty() {
+            return Ok(found.client.clone());
+        }
+        let (card, endpoints) = (found.card.clone(), found.endpoints.clone());
+        let client = Client::new(self.http.clone(), card, endpoints, self.settings(headers))?;
+        Ok(Arc::new(client))
+    }
+
+    /// Fetches the card anew.
+    pub(super) async fn look_again(&self) -> Result<AgentCard, ClientError> {
+        let fresh = self.find().await?;
+        let card = fresh.card.clone();
+        let mut found = self.found.lock().await;
+        if found.as_ref().is_none_or(|found| found.card != card) {
+            *found = Some(fresh);
+        }
+        Ok(card)
+    }
+
+    /// What is known of the agent is not to be relied on; false: nothing was known.
+    pub(super) async fn forget(&self) -> bool {
+        self.found.lock().await.take().is_some()
+    }
+
+    async fn find(&self) -> Result<Found, ClientError> {
+        let discovered = discover(&self.http, &self.url, &self.credentials).await?;
+        let card_url = discovered.url().cloned();
+        let (card, generation) = (discovered.card, discovered.generation);
+        let endpoints = choose(&card, generation, card_url.as_ref(), &self.wish)?;
+        let settings = self.settings(HeaderMap::new());
+        let client = Client::new(self.http.clone(), card.clone(), endpoints.clone(), settings)?;
+        Ok(Found {
+            card,
+            endpoints,
+            client: Arc::new(client),
+        })
+    }
+
+    fn settings(&self, headers: HeaderMap) -> CallSettings {
+        CallSettings {
+            credentials: self.credentials.clone(),
+            headers,
+            stream_silence: None,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The `a2a` backend: another A2A agent, in any generation and over any binding that the client speaks.
+//!
+//! Our ids stay here and theirs stay there: `known` keeps which belongs to which, `letter` puts what is
+//! said into the other side's terms, `follow` and `relay` pass a task's events on, `link` finds the agent.
+
+mod follow;
+mod known;
+mod letter;
+mod link;
+mod relay;
+
+use async_trait::async_trait;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use indexmap::IndexMap;
+use nuncio_client::ClientErrorKind;
+use nuncio_wire::AgentSkill;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+use self::follow::cancel_there;
+use self::known::Known;
+use self::link::Link;
+use self::relay::{Halt, Relay};
+use super::{Agent, Turn, TurnEnd, TurnEvents};
+use crate::config::{PeerConfig, UpstreamConfig};
+use crate::sessions::Session;
+
+/// How long a cancelled turn waits to learn which task it is there: the answer to a send that does not
+/// wait comes at once. With [`follow::CANCEL_LIMIT`] less than what the engine allows.
+const LEARN_LIMIT: Duration = Duration::from_secs(4);
+
+/// Another A2A agent.
+pub struct Upstream {
+    config: UpstreamConfig,
+    link: Link,
+    caller_header: Option<HeaderName>,
+}
+
+impl Upstream {
+    /// The agent that `config` names, whose secrets have been resolved; `peers` are those it may name.
+    ///
+    /// # Errors
+    /// What is missing or cannot be used.
+    pub fn new(
+        config: &UpstreamConfig,
+        peers: &IndexMap<String, PeerConfig>,
+    ) -> Result<Self, String> {
+        let header = config.caller_header.as_deref().map(str::parse);
+        let caller_header: Option<HeaderName> = header
+            .transpose()
+            .map_err(|_| "`caller_header` is no name of a header".to_owned())?;
+        Ok(Self {
+            link: Link::new(config, peers)?,
+            caller_header,
+            config: config.clone(),
+        })
+    }
+
+    /// What goes along with the calls of a turn.
+    fn headers(&self, owner: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if let Some(name) = &self.caller_header
+            && let Ok(value) = HeaderValue::from_str(owner)
+        {
+            headers.insert(name, value);
+        }
+        headers
+    }
+
+    /// One try to have the turn done there. `None`: it was to stop.
+    async fn attempt(&self, turn: &Turn, events: &mut TurnEvents) -> Attempt {
+        let client = match self.link.client(self.headers(&turn.owner)).await {
+            Ok(client) => client,
+            Err(error) => return Attempt::NotBegun(error.into()),
+        };
+        let learned = CancellationToken::new();
+        let mut relay = match Relay::new(turn, events, client, &self.config, learned.clone()).await
+        {
+            Ok(relay) => relay,
+            Err(halt) => return Attempt::NotBegun(halt),
+        };
+        let outcome = {
+            let talk = relay.converse();
+            tokio::pin!(talk);
+            tokio::select! {
+                biased;
+                () = turn.cancel.cancelled() => {
+                    tokio::select! {
+                        _ = &mut talk => {}
+                        () = learned.cancelled() => {}
+                        () = tokio::time::sleep(LEARN_LIMIT) => {}
+                    }
+                    None
+                }
+                outcome = &mut talk => Some(outcome),
+            }
+        };
+        match outcome {
+            Some(Ok(end)) => Attempt::Ended(end),
+            Some(Err(halt)) if relay.has_begun() => {
+                if matches!(halt, Halt::Stopped | Halt::Fault(..)) {
+                    relay.cancel().await;
+                }
+                Attempt::Ended(relay.end_of(halt))
+            }
+            Some(Err(halt)) => Attempt::NotBegun(halt),
+            None => {
+                relay.cancel().await;
+                Attempt::Ended(TurnEnd::Canceled)
+            }
+        }
+    }
+}
+
+/// What came of a try.
+enum Attempt {
+    Ended(TurnEnd),
+    /// Nothing has come back yet.
+    NotBegun(Halt),
+}
+
+#[async_trait]
+impl Agent for Upstream {
+    fn answers_directly(&self) -> bool {
+        true
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+
+    async fn skills(&self) -> Result<Option<Vec<AgentSkill>>, String> {
+        let card = self
+            .link
+            .look_again()
+            .await
+            .map_err(|error| error.message)?;
+        let skills = card.skills.iter().map(|skill| AgentSkill {
+            // The credentials it wants are ours; our callers show those that we want.
+            security_requirements: Vec::new(),
+            ..skill.clone()
+        });
+        Ok(Some(skills.collect()))
+    }
+
+    async fn probe(&self) -> Result<String, String> {
+        self.link
+            .look_again()
+            .await
+            .map_err(|error| error.message)?;
+        let client = self.link.client(HeaderMap::new()).await;
+        let client = client.map_err(|error| error.message)?;
+        let (name, endpoint) = (nuncio_client::plain(&client.card().name), client.endpoint());
+        Ok(format!(
+            "'{name}' offers {} {} at {}",
+            endpoint.dialect, endpoint.binding, endpoint.url
+        ))
+    }
+
+    async fn abandon(&self, session: &Session, task_id: &str) {
+        let Ok(known) = Known::of(session).await else {
+            return;
+        };
+        let Some(task) = known.task(task_id) else {
+            return;
+        };
+        let headers = self.headers(&session.conversation().owner);
+        match self.link.client(headers).await {
+            Ok(client) => cancel_there(&client, &task.theirs, task_id).await,
+            Err(error) => {
+                tracing::warn!(%error, task = task_id, "a canceled task may go on waiting there");
+            }
+        }
+    }
+
+    async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {
+        let mut is_second = false;
+        loop {
+            let halt = match self.attempt(&turn, events).await {
+                Attempt::Ended(end) => return end,
+                Attempt::NotBegun(halt) => halt,
+            };
+            // What was known of it may be old: it is looked for anew, and once more in this turn.
+            let is_away = matches!(&halt, Halt::Client(error) if is_away(&error.kind));
+            if is_away && self.link.forget().await && !is_second && !turn.cancel.is_cancelled() {
+                is_second = true;
+                continue;
+            }
+            return letter::end_of(&turn, halt, false, &[]);
+        }
+    }
+}
+
+/// Whether the agent cannot have seen the call, perhaps because it is elsewhere by now.
+fn is_away(kind: &ClientErrorKind) -> bool {
+    matches!(
+        kind,
+        ClientErrorKind::Unreachable(_)
+            | ClientErrorKind::CardNotFound
+            | ClientErrorKind::CardInvalid
+            | ClientErrorKind::NoInterface
+    )
+}

@@ -1,0 +1,110 @@
+//! `backend = "a2a"`.
+
+use indexmap::IndexMap;
+use nuncio_client::Binding;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Duration, PeerAuth, PeerConfig, PeerProtocol, WebUrl};
+
+/// Pause between two questions after a task that cannot be followed by a stream.
+const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// How long an agent may be away in the middle of a task: long enough for a restart.
+const DEFAULT_RECONNECT_FOR: Duration = Duration::from_secs(2 * 60);
+
+/// `backend = "a2a"`: another A2A agent, in whatever generation and over whatever binding its card
+/// offers.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct UpstreamConfig {
+    /// Where its card is: the base address or the card itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("https://research.example.org"))]
+    pub url: Option<WebUrl>,
+    /// In place of `url`, `auth` and `a2a_version`: the name of a table `[peers.NAME]` that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("research"))]
+    pub peer: Option<String>,
+    /// The credential it wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({ "type": "bearer", "token": "env:RESEARCH_TOKEN" }))]
+    pub auth: Option<PeerAuth>,
+    /// The protocol to speak with it. Without it the card decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("0.3"))]
+    pub a2a_version: Option<PeerProtocol>,
+    /// How to call it: `jsonrpc`, `grpc` or `rest`. Without it, as its card prefers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("grpc"))]
+    pub transport: Option<PeerTransport>,
+    /// A header that tells it who asks, as in `peer:NAME`. Without it, it is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("X-Caller"))]
+    pub caller_header: Option<String>,
+    /// Pause between two questions after a task that cannot be followed by a stream.
+    #[serde(default = "default_poll_interval")]
+    pub poll_interval: Duration,
+    /// How long it may be away in the middle of a task before the task fails.
+    #[serde(default = "default_reconnect_for")]
+    pub reconnect_for: Duration,
+    /// How long a turn may take; then its task is canceled there and fails here.
+    #[serde(default = "super::default_turn_timeout")]
+    pub turn_timeout: Duration,
+    /// What a turn may say, in bytes; then its task is canceled there and fails here.
+    #[serde(default = "super::default_max_output_bytes")]
+    #[schemars(range(min = 1))]
+    pub max_output_bytes: usize,
+}
+
+impl UpstreamConfig {
+    /// What is wrong with how the agent is named, and under which key; `peers` are those it may name.
+    pub(crate) fn problem(
+        &self,
+        peers: &IndexMap<String, PeerConfig>,
+    ) -> Option<(&'static str, String)> {
+        match (&self.peer, &self.url) {
+            (Some(peer), None) if self.auth.is_some() || self.a2a_version.is_some() => {
+                let text = format!("`auth` and `a2a_version` stand in `[peers.{peer}]`");
+                Some(("peer", text))
+            }
+            (Some(peer), None) if peers.contains_key(peer) => None,
+            (Some(peer), None) => Some(("peer", format!("there is no table `[peers.{peer}]`"))),
+            (None, Some(_)) => None,
+            _ => {
+                let text = "an agent with `backend = \"a2a\"` needs either a `url` or a `peer`";
+                Some(("backend", text.to_owned()))
+            }
+        }
+    }
+}
+
+/// How another agent is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum PeerTransport {
+    /// JSON-RPC over HTTP.
+    JsonRpc,
+    /// gRPC.
+    Grpc,
+    /// HTTP and JSON with a path per operation.
+    Rest,
+}
+
+impl From<PeerTransport> for Binding {
+    fn from(transport: PeerTransport) -> Self {
+        match transport {
+            PeerTransport::JsonRpc => Self::JsonRpc,
+            PeerTransport::Grpc => Self::Grpc,
+            PeerTransport::Rest => Self::Rest,
+        }
+    }
+}
+
+fn default_poll_interval() -> Duration {
+    DEFAULT_POLL_INTERVAL
+}
+
+fn default_reconnect_for() -> Duration {
+    DEFAULT_RECONNECT_FOR
+}
