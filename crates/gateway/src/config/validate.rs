@@ -433,6 +433,20 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_behind_us_has_an_address_or_a_peer_that_is_there() {
+        let with = |settings: &str| {
+            problems(&format!(
+                "[agents.a]\nbackend = \"a2a\"\n{settings}\n[peers.p]\nurl = \"https://x.example\"\n"
+            ))
+        };
+        assert_eq!(with(""), error("agents.a.backend"));
+        assert_eq!(with("peer = \"q\""), error("agents.a.peer"));
+        for right in ["url = \"https://y.example\"", "peer = \"p\""] {
+            assert_eq!(with(right), [], "{right}");
+        }
+    }
+
+    #[test]
     fn a_password_without_a_server_is_warned_of() {
         let password = "[store]\npassword = \"env:P\"\n";
         assert_eq!(problems(password), warning("store.password"));

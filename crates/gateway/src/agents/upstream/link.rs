@@ -10,7 +10,7 @@ use nuncio_client::discover::discover;
 use nuncio_client::tls::Trust;
 use nuncio_client::{
     AddressPolicy, CallSettings, Client, ClientError, Credentials, Endpoint, HttpClient, Origin,
-    TlsSettings, VersionWish,
+    TlsSettings,
 };
 use nuncio_wire::AgentCard;
 use std::sync::Arc;
@@ -53,11 +53,13 @@ impl Link {
             }
             None => None,
         };
-        let url = peer.map(|peer| &peer.url).or(config.url.as_ref());
+        let url = config.url.as_ref().or(peer.map(|peer| &peer.url));
         let url = url.ok_or("it needs a `url` or a `peer`")?.url().clone();
-        let auth = peer.map_or(config.auth.as_ref(), |peer| peer.auth.as_ref());
-        let version: VersionWish =
-            PeerProtocol::wish(peer.map_or(config.a2a_version, |peer| peer.a2a_version));
+        // A credential goes nowhere but where it was set for.
+        let theirs = peer.filter(|_| config.url.is_none());
+        let auth = config.auth.as_ref();
+        let auth = auth.or(theirs.and_then(|peer| peer.auth.as_ref()));
+        let version = config.a2a_version.or(peer.and_then(|it| it.a2a_version));
         let authorities = peer.and_then(|peer| peer.ca.as_deref()).map(Trust::only);
         let trust = authorities.transpose()?.unwrap_or_default();
         let mut policy = AddressPolicy::public_only();
@@ -73,7 +75,7 @@ impl Link {
             credentials: Credentials::new(credential.into_iter().collect(), origins.clone()),
             wish: Wish {
                 bindings: config.transport.map(Into::into).into_iter().collect(),
-                version,
+                version: PeerProtocol::wish(version),
                 origins,
             },
             url,

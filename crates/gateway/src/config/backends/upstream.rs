@@ -21,7 +21,8 @@ pub struct UpstreamConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("https://research.example.org"))]
     pub url: Option<WebUrl>,
-    /// In place of `url`, `auth` and `a2a_version`: the name of a table `[peers.NAME]` that has them.
+    /// The name of a table `[peers.NAME]`: what is not set here is taken from there, its credential only
+    /// together with its `url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("research"))]
     pub peer: Option<String>,
@@ -63,17 +64,14 @@ impl UpstreamConfig {
         peers: &IndexMap<String, PeerConfig>,
     ) -> Option<(&'static str, String)> {
         match (&self.peer, &self.url) {
-            (Some(peer), None) if self.auth.is_some() || self.a2a_version.is_some() => {
-                let text = format!("`auth` and `a2a_version` stand in `[peers.{peer}]`");
-                Some(("peer", text))
+            (Some(peer), _) if !peers.contains_key(peer) => {
+                Some(("peer", format!("there is no table `[peers.{peer}]`")))
             }
-            (Some(peer), None) if peers.contains_key(peer) => None,
-            (Some(peer), None) => Some(("peer", format!("there is no table `[peers.{peer}]`"))),
-            (None, Some(_)) => None,
-            _ => {
-                let text = "an agent with `backend = \"a2a\"` needs either a `url` or a `peer`";
+            (None, None) => {
+                let text = "an agent with `backend = \"a2a\"` needs a `url` or a `peer`";
                 Some(("backend", text.to_owned()))
             }
+            _ => None,
         }
     }
 }
