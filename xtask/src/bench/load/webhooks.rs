@@ -19,8 +19,9 @@ use super::{Outcome, Plan, Shared, connect, outcome};
 
 /// Posts that a task of the `echo` agent makes: it began, its artifact, its end.
 const POSTS_PER_TASK: u64 = 3;
-/// Tasks whose posts may be on their way: a caller may have no more webhooks than that open.
-const TASKS_UNDER_WAY: u64 = 800;
+/// Tasks whose posts may all be on their way. As posts come in any order, up to three times as many
+/// are open, and a caller may have no more than 1000 webhooks that are.
+const TASKS_UNDER_WAY: u64 = 300;
 /// How long the receiver waits for the next post before it counts as lost.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Time from one measured answer to the next: little enough load that only a delay shows.
