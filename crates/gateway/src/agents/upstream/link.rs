@@ -1,7 +1,7 @@
 //! Where the other agent is and how it is called: its card, kept while it answers and fetched anew when
 //! it does not.
 //!
-//! Calls what the operator named and the origin of that, nothing that only a card names.
+//! Calls what the operator named and the origins of that, nothing that only a card names.
 
 use http::HeaderMap;
 use indexmap::IndexMap;
@@ -9,8 +9,8 @@ use nuncio_client::choose_binding::{Wish, choose};
 use nuncio_client::discover::discover;
 use nuncio_client::tls::Trust;
 use nuncio_client::{
-    AddressPolicy, CallSettings, Client, ClientError, Credentials, Endpoint, HttpClient, Origin,
-    TlsSettings,
+    AddressPolicy, CallSettings, Client, ClientError, ClientErrorKind, Credentials, Endpoint,
+    HttpClient, Origin, TlsSettings,
 };
 use nuncio_wire::AgentCard;
 use std::sync::Arc;
@@ -63,8 +63,10 @@ impl Link {
         let authorities = peer.and_then(|peer| peer.ca.as_deref()).map(Trust::only);
         let trust = authorities.transpose()?.unwrap_or_default();
         let mut policy = AddressPolicy::public_only();
-        policy.allow(&url);
-        let origins: Vec<Origin> = Origin::of(&url).into_iter().collect();
+        let allowed = config.allow_origins.iter().map(|origin| origin.url());
+        let named: Vec<&Url> = std::iter::once(&url).chain(allowed).collect();
+        named.iter().for_each(|url| policy.allow(url));
+        let origins: Vec<Origin> = named.into_iter().filter_map(Origin::of).collect();
         let tls = TlsSettings {
             trust,
             identity: None,
@@ -118,7 +120,14 @@ impl Link {
         let discovered = discover(&self.http, &self.url, &self.credentials).await?;
         let card_url = discovered.url().cloned();
         let (card, generation) = (discovered.card, discovered.generation);
-        let endpoints = choose(&card, generation, card_url.as_ref(), &self.wish)?;
+        let chosen = choose(&card, generation, card_url.as_ref(), &self.wish);
+        let endpoints = chosen.map_err(|error| match error.kind {
+            ClientErrorKind::AddressRefused => {
+                let text = format!("{}; `allow_origins` may name that origin", error.message);
+                ClientError::new(error.kind, text)
+            }
+            _ => error,
+        })?;
         let settings = self.settings(HeaderMap::new());
         let client = Client::new(self.http.clone(), card.clone(), endpoints.clone(), settings)?;
         Ok(Found {

@@ -38,6 +38,12 @@ pub struct UpstreamConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("grpc"))]
     pub transport: Option<PeerTransport>,
+    /// Other origins that its card may name for its calls, each as `http://HOST:PORT` or
+    /// `https://HOST:PORT`: a gRPC server has a port of its own. They get its credential, too. Without
+    /// any, only the origin of `url` is called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = serde_json::json!(["https://grpc.research.example.org"]))]
+    pub allow_origins: Vec<WebUrl>,
     /// A header that tells it who asks, as in `peer:NAME`. Without it, it is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("X-Caller"))]
@@ -71,7 +77,13 @@ impl UpstreamConfig {
                 let text = "an agent with `backend = \"a2a\"` needs a `url` or a `peer`";
                 Some(("backend", text.to_owned()))
             }
-            _ => None,
+            _ => self.allow_origins.iter().find_map(|origin| {
+                let url = origin.url();
+                let is_more = url.path() != "/" || url.query().is_some();
+                let text =
+                    format!("`{origin}` is more than an origin: leave out what follows its port");
+                is_more.then_some(("allow_origins", text))
+            }),
         }
     }
 }

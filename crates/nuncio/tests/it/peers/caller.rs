@@ -35,11 +35,16 @@ impl Caller {
     /// The same caller, to whom the agent's card may name the address of its calls: gRPC servers of
     /// the SDKs have a port of their own.
     pub(super) fn trusting_the_card(mut self) -> Caller {
+        self.flags
+            .push(format!("--allow-origin={}", self.origin_of_calls()));
+        self
+    }
+
+    /// The origin that the agent's card names for calls over gRPC.
+    pub(super) fn origin_of_calls(&self) -> String {
         let card = self.json(&["card", "get"]);
         let address = card["supportedInterfaces"][0]["url"].as_str();
-        let address = address.expect("an address");
-        self.flags.push(format!("--allow-origin=http://{address}"));
-        self
+        format!("http://{}", address.expect("an address"))
     }
 
     /// The flags by which it trusts other origins than the card's.

@@ -165,7 +165,7 @@ fn report_streamed(caller: &Caller, agent: &Agent) {
     assert!(text.starts_with(&begin) && text.ends_with(&end), "{text}");
 }
 
-fn direct(caller: &Caller) {
+pub(super) fn direct(caller: &Caller) {
     let answer = caller.json(&["send", "direct"]);
     assert_eq!(texts(&answer["message"]), ["Forty-two."], "{answer}");
     let events = caller.lines(&["send", "direct"]);
@@ -179,7 +179,7 @@ fn direct(caller: &Caller) {
 }
 
 /// A question, its answer by the task's id, and by the very command that the program shows.
-fn question(caller: &Caller) {
+pub(super) fn question(caller: &Caller) {
     let asked = caller.json(&["send", "ask"]);
     let task = &asked["task"];
     assert_eq!(
@@ -227,7 +227,7 @@ fn question(caller: &Caller) {
     );
 }
 
-fn failure(caller: &Caller) {
+pub(super) fn failure(caller: &Caller) {
     let ended = caller.run(&["send", "fail"]);
     assert_eq!(
         ended.code(),
@@ -248,7 +248,7 @@ fn failure(caller: &Caller) {
 }
 
 /// What goes out comes back as it was.
-fn parts(caller: &Caller) {
+pub(super) fn parts(caller: &Caller) {
     caller.place.write(
         "data.json",
         "{\n  \"n\": 42,\n  \"list\": [\n    true\n  ]\n}\n",
@@ -277,7 +277,7 @@ fn parts(caller: &Caller) {
 }
 
 /// A task that is left to itself and taken up again.
-fn left_alone(caller: &Caller) {
+pub(super) fn left_alone(caller: &Caller) {
     let left = caller.json(&["send", "--async", "gate"]);
     let id = left["task"]["id"].as_str().expect("an id");
     assert!(left["task"]["contextId"].is_string(), "{left}");
@@ -300,7 +300,7 @@ fn left_alone(caller: &Caller) {
 }
 
 /// A task that somebody watches and somebody else cancels.
-fn cancelled(caller: &Caller, agent: &Agent) {
+pub(super) fn cancelled(caller: &Caller, agent: &Agent) {
     let left = caller.json(&["send", "--async", "wait"]);
     let id = left["task"]["id"].as_str().expect("an id");
     let mut watching = caller.start(&["task", "subscribe", id, "-o", "json", "--stream"]);
@@ -376,7 +376,7 @@ fn listed(caller: &Caller, agent: &Agent) {
     assert!(text.ends_with("Tasks: 2 of 2\n"), "{text}");
 }
 
-fn refused(caller: &Caller, agent: &Agent) {
+pub(super) fn refused(caller: &Caller, agent: &Agent) {
     let done = caller.json(&["send", "report"]);
     let id = done["task"]["id"].as_str().expect("an id");
     let (code, error) = caller.error(&["send", "--task-id", id, "more"]);
@@ -436,7 +436,7 @@ fn kind(event: &Value) -> &str {
 }
 
 /// The texts of a message or an artifact.
-fn texts(of: &Value) -> Vec<&str> {
+pub(super) fn texts(of: &Value) -> Vec<&str> {
     let parts = of["parts"]
         .as_array()
         .unwrap_or_else(|| panic!("no parts in {of}"));
@@ -446,7 +446,7 @@ fn texts(of: &Value) -> Vec<&str> {
         .collect()
 }
 
-fn assert_facts(artifact: &Value) {
+pub(super) fn assert_facts(artifact: &Value) {
     let data = &artifact["parts"][0]["data"];
     // The protocol buffers make doubles of all numbers.
     assert_eq!(data["count"].as_f64(), Some(42.0), "{artifact}");

@@ -5,6 +5,7 @@
 //! lie in `tests/peers`: each tells what it saw as plain values, and is judged here.
 
 mod agents;
+mod behind;
 mod caller;
 mod card_signatures;
 mod clients;

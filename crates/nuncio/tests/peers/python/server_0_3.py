@@ -1,18 +1,20 @@
 """An agent with the official Python SDK 0.3; prints its port, and runs until it is killed.
 
-It behaves as `server_1.py` does, and takes the argument `no-streaming`.
+It behaves as `server_1.py` does, and takes the arguments `no-streaming`, `grpc` and `rest`.
 """
 
 import asyncio
 import socket
 import sys
 
+import grpc
 import uvicorn
 
 from a2a import types as a2a
+from a2a.grpc import a2a_pb2_grpc
 from a2a.server.agent_execution import AgentExecutor
-from a2a.server.apps import A2AStarletteApplication
-from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.apps import A2ARESTFastAPIApplication, A2AStarletteApplication
+from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.utils import get_message_text, new_agent_text_message, new_task
 
@@ -82,6 +84,9 @@ class Executor(AgentExecutor):
     async def do_fail(self, updater, text):
         await updater.failed(updater.new_agent_message([text_part('No luck')]))
 
+    async def do_refuse(self, updater, text):
+        await updater.reject(updater.new_agent_message([text_part('Not here')]))
+
     async def cancel(self, context, event_queue):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
         if context.task_id in self.running:
@@ -92,12 +97,13 @@ def text_part(text):
     return a2a.Part(root=a2a.TextPart(text=text))
 
 
-def card(url, streaming):
+def card(url, transport, streaming):
     return a2a.AgentCard(
         name='Python agent',
         description='Does as it is told',
         version='1.2.3',
         url=url,
+        preferred_transport=transport,
         capabilities=a2a.AgentCapabilities(streaming=streaming),
         default_input_modes=['text/plain'],
         default_output_modes=['text/plain', 'application/json'],
@@ -105,15 +111,27 @@ def card(url, streaming):
     )
 
 
-def main():
+async def main(*arguments):
     listener = socket.create_server(('127.0.0.1', 0))
     port = listener.getsockname()[1]
-    agent = card(f'http://127.0.0.1:{port}/rpc', 'no-streaming' not in sys.argv[1:])
+    calls = grpc.aio.server()
+    url, transport = f'http://127.0.0.1:{port}/rpc', 'JSONRPC'
+    if 'grpc' in arguments:
+        url, transport = f'127.0.0.1:{calls.add_insecure_port("127.0.0.1:0")}', 'GRPC'
+    if 'rest' in arguments:
+        url, transport = f'http://127.0.0.1:{port}', 'HTTP+JSON'
+    agent = card(url, transport, 'no-streaming' not in arguments)
     handler = DefaultRequestHandler(Executor(), InMemoryTaskStore())
-    app = A2AStarletteApplication(agent, handler).build(rpc_url='/rpc')
+    a2a_pb2_grpc.add_A2AServiceServicer_to_server(GrpcHandler(agent, handler), calls)
+    if transport == 'HTTP+JSON':
+        app = A2ARESTFastAPIApplication(agent, handler).build()
+    else:
+        app = A2AStarletteApplication(agent, handler).build(rpc_url='/rpc')
+    await calls.start()
     print(port, flush=True)
-    uvicorn.Server(uvicorn.Config(app, log_level='warning')).run(sockets=[listener])
+    config = uvicorn.Config(app, log_level='warning')
+    await uvicorn.Server(config).serve(sockets=[listener])
 
 
 if __name__ == '__main__':
-    main()
+    asyncio.run(main(*sys.argv[1:]))

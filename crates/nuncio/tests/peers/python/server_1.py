@@ -1,9 +1,10 @@
 """An agent with the official Python SDK 1.x; prints its port, and runs until it is killed.
 
 With `no-streaming` as argument its card says that it cannot stream; with `both` it speaks 0.3 too,
-by the compatibility of the SDK; with `grpc` it speaks gRPC, and HTTP only for its card. The first text of a task says what it does: `report`, `ask`,
-`direct`, `gate` (until another task says `open`), `wait` (until it is cancelled), `fail`, `parts`
-(gives back what it was sent).
+by the compatibility of the SDK; with `grpc` it speaks gRPC, and HTTP only for its card; with `rest`
+it speaks REST. The first text of a task says what it does: `report`, `ask`, `direct`, `gate` (until
+another task says `open`), `wait` (until it is cancelled), `fail`, `refuse`, `parts` (gives back what
+it was sent).
 """
 
 import asyncio
@@ -26,7 +27,11 @@ from a2a.server.agent_execution import AgentExecutor
 from a2a.compat.v0_3 import a2a_v0_3_pb2_grpc
 from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
 from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
-from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from a2a.server.routes import (
+    create_agent_card_routes,
+    create_jsonrpc_routes,
+    create_rest_routes,
+)
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import a2a_pb2 as a2a
 from a2a.types import a2a_pb2_grpc
@@ -96,6 +101,9 @@ class Executor(AgentExecutor):
     async def do_fail(self, updater, text):
         await updater.failed(updater.new_agent_message([new_text_part('No luck')]))
 
+    async def do_refuse(self, updater, text):
+        await updater.reject(updater.new_agent_message([new_text_part('Not here')]))
+
     async def cancel(self, context, event_queue):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
@@ -124,6 +132,8 @@ async def main():
     calls = grpc.aio.server()
     if over_grpc:
         url, binding = f'127.0.0.1:{calls.add_insecure_port("127.0.0.1:0")}', 'GRPC'
+    if 'rest' in sys.argv[1:]:
+        url, binding = f'http://127.0.0.1:{port}/rest', 'HTTP+JSON'
     versions = ['1.0', '0.3'] if both else ['1.0']
     agent = card(url, binding, 'no-streaming' not in sys.argv[1:], versions)
     handler = DefaultRequestHandler(Executor(), InMemoryTaskStore(), agent)
@@ -132,8 +142,10 @@ async def main():
         compat = CompatGrpcHandler(handler)
         a2a_v0_3_pb2_grpc.add_A2AServiceServicer_to_server(compat, calls)
     routes = create_agent_card_routes(agent)
-    if not over_grpc:
+    if binding == 'JSONRPC':
         routes += create_jsonrpc_routes(handler, '/rpc', enable_v0_3_compat=both)
+    if binding == 'HTTP+JSON':
+        routes += create_rest_routes(handler, path_prefix='/rest')
     await calls.start()
     print(port, flush=True)
     config = uvicorn.Config(Starlette(routes=routes), log_level='warning')
