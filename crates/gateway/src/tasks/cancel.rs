@@ -41,7 +41,10 @@ impl Engine {
     }
 
     /// Cancels a task that waits for its caller: there is no work to stop.
-    async fn cancel_at_rest(&self, live: &Arc<LiveTask>) -> Result<(Task, Dialect), A2aError> {
+    async fn cancel_at_rest(
+        self: &Arc<Self>,
+        live: &Arc<LiveTask>,
+    ) -> Result<(Task, Dialect), A2aError> {
         let status = TaskStatus {
             state: TaskState::Canceled,
             message: None,
@@ -50,12 +53,10 @@ impl Engine {
         let changes = vec![Applied::status(live, status, None)];
         match self.commit_once(live, changes, Durability::Synced).await {
             Ok(_) => {
-                if let Some(agent) = self.agents.get(&live.agent) {
-                    let session = self.session(&live.agent, &live.owner, &live.context_id);
-                    agent.backend.abandon(&session, &live.id).await;
-                }
-                if live.is_worker() {
-                    self.forget_worker(live).await;
+                // Goes on when the caller hangs up: the task is cancelled.
+                let abandoned = self.turns.spawn(self.clone().abandon(live.clone())).await;
+                if let Err(error) = abandoned {
+                    tracing::error!(%error, task = %live.id, "what a task left may still be there");
                 }
                 Ok((live.task(), live.dialect))
             }
@@ -63,6 +64,17 @@ impl Engine {
                 Err(not_cancelable(live))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Tells the backend that nobody comes back to the task.
+    async fn abandon(self: Arc<Self>, live: Arc<LiveTask>) {
+        if let Some(agent) = self.agents.get(&live.agent) {
+            let session = self.session(&live.agent, &live.owner, &live.context_id);
+            agent.backend.abandon(&session, &live.id).await;
+        }
+        if live.is_worker() {
+            self.forget_worker(&live).await;
         }
     }
 }

@@ -45,3 +45,5 @@ mod signed_cards;
 mod streams;
 mod tls;
 mod upstream;
+mod upstream_faults;
+mod upstream_peer;

@@ -96,6 +96,17 @@ impl Asked {
         value.map_or("", |value| value.to_str().unwrap())
     }
 
+    /// Whether nobody waits for the answer any longer.
+    pub fn is_given_up(&self) -> bool {
+        self.answer.is_closed()
+    }
+
+    /// Waits until nobody waits for the answer any longer.
+    pub async fn given_up(&mut self) {
+        let closed = timeout(LIMIT, self.answer.closed()).await;
+        closed.expect("still waited for");
+    }
+
     /// Answers with JSON.
     pub fn json(self, status: u16, body: &Value) {
         self.bytes(status, &[], body.to_string().into());

@@ -127,7 +127,7 @@ async fn go_on(rig: &Rig, member: &str, id: &Value, text: &str) -> Value {
     rig.call("SendMessage", params).await["result"]["task"].take()
 }
 
-async fn ended(rig: &Rig, id: &Value) -> Value {
+pub async fn ended(rig: &Rig, id: &Value) -> Value {
     loop {
         let task = rig.get_task(id.as_str().unwrap()).await;
         if !matches!(state(&task), "TASK_STATE_WORKING" | "TASK_STATE_SUBMITTED") {

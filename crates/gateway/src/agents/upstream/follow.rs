@@ -99,7 +99,7 @@ impl Relay<'_> {
             match self.ask().await {
                 Ok(task) => {
                     away_since = None;
-                    if let Some(end) = self.take(StreamResponse::Task(task)).await? {
+                    if let Some(end) = self.take_whole(task).await? {
                         return Ok(end);
                     }
                 }
@@ -159,22 +159,24 @@ impl Relay<'_> {
     }
 }
 
-/// Ends a task there, in time.
-pub(super) async fn cancel_there(client: &Client, theirs: &str, ours: &str) {
+/// Ends a task there.
+pub(super) async fn cancel_there(client: &Client, theirs: &str) -> Result<(), ClientError> {
     let request = Request::CancelTask(CancelTaskRequest {
         tenant: None,
         id: theirs.to_owned(),
         metadata: None,
     });
-    match tokio::time::timeout(CANCEL_LIMIT, client.call(request)).await {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => {
-            tracing::warn!(%error, task = ours, "a canceled task may go on there");
-        }
-        Err(_) => tracing::warn!(
-            task = ours,
-            "no answer in time: a canceled task may go on there"
-        ),
+    client.call(request).await.map(drop)
+}
+
+/// Has something done in time; the error in words for the log.
+pub(super) async fn within(
+    limit: Duration,
+    work: impl Future<Output = Result<(), ClientError>>,
+) -> Result<(), String> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(done) => done.map_err(|error| error.message),
+        Err(_) => Err(format!("no answer within {} s", limit.as_secs())),
     }
 }
 

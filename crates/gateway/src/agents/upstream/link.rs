@@ -15,6 +15,7 @@ use nuncio_client::{
 use nuncio_wire::AgentCard;
 use std::sync::Arc;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use url::Url;
 
 use crate::config::{PeerConfig, PeerProtocol, UpstreamConfig};
@@ -26,7 +27,15 @@ pub(super) struct Link {
     credentials: Credentials,
     wish: Wish,
     /// Held while the card is fetched, so that one turn fetches it for all.
-    found: Mutex<Option<Found>>,
+    state: Mutex<State>,
+}
+
+/// What came of looking for the agent.
+#[derive(Default)]
+struct State {
+    found: Option<Found>,
+    /// The last look that found nothing: when it began, and why.
+    missed: Option<(Instant, ClientError)>,
 }
 
 /// The agent as it was found.
@@ -81,17 +90,31 @@ impl Link {
                 origins,
             },
             url,
-            found: Mutex::new(None),
+            state: Mutex::default(),
         })
     }
 
-    /// A client of the agent, which is looked for if it was not found yet.
+    /// A client of the agent, which is looked for if it was not found yet. Those who waited for a look
+    /// that found nothing share its outcome: an agent that is away is not looked for once by each.
     pub(super) async fn client(&self, headers: HeaderMap) -> Result<Arc<Client>, ClientError> {
-        let mut found = self.found.lock().await;
-        let found = match &mut *found {
-            Some(found) => found,
-            none => none.insert(self.find().await?),
-        };
+        let since = Instant::now();
+        let mut state = self.state.lock().await;
+        if state.found.is_none() {
+            if let Some((began, error)) = &state.missed
+                && *began >= since
+            {
+                return Err(error.clone());
+            }
+            let began = Instant::now();
+            match self.find().await {
+                Ok(found) => state.found = Some(found),
+                Err(error) => {
+                    state.missed = Some((began, error.clone()));
+                    return Err(error);
+                }
+            }
+        }
+        let found = state.found.as_ref().expect("it was found just now");
         if headers.is_empty() {
             return Ok(found.client.clone());
         }
@@ -104,16 +127,16 @@ impl Link {
     pub(super) async fn look_again(&self) -> Result<AgentCard, ClientError> {
         let fresh = self.find().await?;
         let card = fresh.card.clone();
-        let mut found = self.found.lock().await;
-        if found.as_ref().is_none_or(|found| found.card != card) {
-            *found = Some(fresh);
+        let mut state = self.state.lock().await;
+        if state.found.as_ref().is_none_or(|found| found.card != card) {
+            state.found = Some(fresh);
         }
         Ok(card)
     }
 
     /// What is known of the agent is not to be relied on; false: nothing was known.
     pub(super) async fn forget(&self) -> bool {
-        self.found.lock().await.take().is_some()
+        self.state.lock().await.found.take().is_some()
     }
 
     async fn find(&self) -> Result<Found, ClientError> {

@@ -1,9 +1,11 @@
 //! The `a2a` backend: another A2A agent, in any generation and over any binding that the client speaks.
 //!
 //! Our ids stay here and theirs stay there: `known` keeps which belongs to which, `letter` puts what is
-//! said into the other side's terms, `follow` and `relay` pass a task's events on, `link` finds the agent.
+//! said into the other side's terms, `follow`, `relay` and `growth` pass a task's events on, `link` finds
+//! the agent.
 
 mod follow;
+mod growth;
 mod known;
 mod letter;
 mod link;
@@ -17,7 +19,7 @@ use nuncio_wire::AgentSkill;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-use self::follow::cancel_there;
+use self::follow::{CANCEL_LIMIT, cancel_there, within};
 use self::known::Known;
 use self::link::Link;
 use self::relay::{Halt, Relay};
@@ -69,7 +71,12 @@ impl Upstream {
 
     /// One try to have the turn done there. `None`: it was to stop.
     async fn attempt(&self, turn: &Turn, events: &mut TurnEvents) -> Attempt {
-        let client = match self.link.client(self.headers(&turn.owner)).await {
+        let found = tokio::select! {
+            biased;
+            () = turn.cancel.cancelled() => return Attempt::Ended(TurnEnd::Canceled),
+            found = self.link.client(self.headers(&turn.owner)) => found,
+        };
+        let client = match found {
             Ok(client) => client,
             Err(error) => return Attempt::NotBegun(error.into()),
         };
@@ -98,7 +105,8 @@ impl Upstream {
         match outcome {
             Some(Ok(end)) => Attempt::Ended(end),
             Some(Err(halt)) if relay.has_begun() => {
-                if matches!(halt, Halt::Stopped | Halt::Fault(..)) {
+                // Nobody would see what the work still comes to.
+                if halt.leaves_work() {
                     relay.cancel().await;
                 }
                 Attempt::Ended(relay.end_of(halt))
@@ -165,11 +173,16 @@ impl Agent for Upstream {
             return;
         };
         let headers = self.headers(&session.conversation().owner);
-        match self.link.client(headers).await {
-            Ok(client) => cancel_there(&client, &task.theirs, task_id).await,
-            Err(error) => {
-                tracing::warn!(%error, task = task_id, "a canceled task may go on waiting there");
-            }
+        let cancel = async {
+            let client = self.link.client(headers).await?;
+            cancel_there(&client, &task.theirs).await
+        };
+        if let Err(error) = within(CANCEL_LIMIT, cancel).await {
+            tracing::warn!(
+                error,
+                task = task_id,
+                "a canceled task may go on waiting there"
+            );
         }
     }
 

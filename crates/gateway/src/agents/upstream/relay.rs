@@ -5,13 +5,14 @@ use indexmap::IndexMap;
 use nuncio_client::{Client, ClientError, ClientErrorKind};
 use nuncio_store::StoreError;
 use nuncio_wire::{
-    Artifact, Message, Metadata, PartContent, Role, StreamResponse, TaskArtifactUpdateEvent,
-    TaskState, TaskStatus,
+    Artifact, Message, Metadata, Part, PartContent, Role, StreamResponse, Task,
+    TaskArtifactUpdateEvent, TaskState, TaskStatus,
 };
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use super::follow::cancel_there;
+use super::follow::{CANCEL_LIMIT, cancel_there, within};
+use super::growth::{growth, joined};
 use super::known::Known;
 use super::letter;
 use crate::agents::{Turn, TurnEnd, TurnEvent, TurnEvents};
@@ -29,6 +30,20 @@ pub(super) enum Halt {
     Fault(String, String),
     /// The agent does not know the task.
     Lost,
+}
+
+impl Halt {
+    /// Whether the agent may go on with work that the turn gives up.
+    pub(super) fn leaves_work(&self) -> bool {
+        match self {
+            Self::Stopped | Self::Fault(..) => true,
+            Self::Client(error) => matches!(
+                error.kind,
+                ClientErrorKind::InvalidAnswer | ClientErrorKind::Protocol(_)
+            ),
+            Self::Lost => false,
+        }
+    }
 }
 
 impl From<Stopped> for Halt {
@@ -63,7 +78,7 @@ pub(super) struct Relay<'a> {
     pub(super) learned: CancellationToken,
     /// Whether the message has arrived there.
     pub(super) has_begun: bool,
-    /// What was handed over, whole.
+    /// What was handed over, whole, with texts that follow each other made one.
     artifacts: IndexMap<String, Artifact>,
     /// Bytes of it, chunk by chunk.
     bytes: usize,
@@ -116,8 +131,13 @@ impl<'a> Relay<'a> {
 
     /// Ends the task there, if it is known.
     pub(super) async fn cancel(&self) {
-        if let Some(theirs) = &self.task {
-            cancel_there(&self.client, theirs, &self.turn.task_id).await;
+        let Some(theirs) = &self.task else {
+            return;
+        };
+        let canceled = within(CANCEL_LIMIT, cancel_there(&self.client, theirs)).await;
+        if let Err(error) = canceled {
+            let task = &*self.turn.task_id;
+            tracing::warn!(error, task, "a canceled task may go on there");
         }
     }
 
@@ -154,7 +174,9 @@ impl<'a> Relay<'a> {
                 if !self.learn(&task.id, &task.context_id).await? {
                     return Ok(None);
                 }
-                self.catch_up(task.artifacts.unwrap_or_default()).await?;
+                let is_over = task.status.state.is_terminal();
+                let artifacts = task.artifacts.unwrap_or_default();
+                self.catch_up(artifacts, is_over).await?;
                 self.take_status(task.status, None).await
             }
             StreamResponse::StatusUpdate(update) => {
@@ -170,6 +192,19 @@ impl<'a> Relay<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// Passes on what has come to a task that was asked for: it tells all there is. `Some`: it ended the
+    /// turn.
+    pub(super) async fn take_whole(&mut self, task: Task) -> Result<Option<TurnEnd>, Halt> {
+        if !self.learn(&task.id, &task.context_id).await? {
+            return Ok(None);
+        }
+        let status = self.see_whole(task).await?;
+        if status.state.is_terminal() {
+            return self.end(status).await.map(Some);
+        }
+        self.take_status(status, None).await
     }
 
     async fn take_message(&mut self, message: Message) -> Result<Option<TurnEnd>, Halt> {
@@ -192,7 +227,7 @@ impl<'a> Relay<'a> {
         if artifact.parts.is_empty() {
             return Ok(());
         }
-        self.weigh(&artifact)?;
+        self.weigh(&artifact.parts)?;
         // What begins in the middle begins here.
         let known = self.artifacts.get_mut(&artifact.artifact_id);
         let append = update.append && known.is_some();
@@ -200,7 +235,7 @@ impl<'a> Relay<'a> {
             Some(known) if append => known.append(artifact.clone()),
             _ => {
                 let id = artifact.artifact_id.clone();
-                self.artifacts.insert(id, artifact.clone());
+                self.artifacts.insert(id, joined(&artifact));
             }
         }
         let event = TurnEvent::Artifact {
@@ -212,18 +247,27 @@ impl<'a> Relay<'a> {
         Ok(self.events.emit(event).await?)
     }
 
-    /// Hands over what a whole task has and its events did not tell.
-    async fn catch_up(&mut self, artifacts: Vec<Artifact>) -> Result<(), Halt> {
+    /// Hands over what a whole task has and its events did not tell: of an artifact that has grown, what
+    /// is new. `is_over`: nothing more will come to it.
+    async fn catch_up(&mut self, artifacts: Vec<Artifact>, is_over: bool) -> Result<(), Halt> {
         let mut news = Vec::new();
         for artifact in artifacts {
-            let is_known = self.artifacts.get(&artifact.artifact_id) == Some(&artifact);
-            if is_known || artifact.parts.is_empty() {
+            let now = joined(&artifact);
+            let known = self.artifacts.get(&now.artifact_id);
+            if known == Some(&now) || now.parts.is_empty() {
                 continue;
             }
-            self.weigh(&artifact)?;
-            let id = artifact.artifact_id.clone();
-            self.artifacts.insert(id, artifact.clone());
-            news.push(TurnEvent::artifact(artifact));
+            let growth = known.and_then(|known| growth(known, &now));
+            let append = growth.is_some();
+            let artifact = growth.unwrap_or(artifact);
+            self.weigh(&artifact.parts)?;
+            self.artifacts.insert(now.artifact_id.clone(), now);
+            news.push(TurnEvent::Artifact {
+                artifact,
+                append,
+                last_chunk: is_over,
+                metadata: None,
+            });
         }
         if news.is_empty() {
             return Ok(());
@@ -232,13 +276,15 @@ impl<'a> Relay<'a> {
     }
 
     /// Counts what is said against the limit.
-    fn weigh(&mut self, artifact: &Artifact) -> Result<(), Halt> {
-        let parts = artifact.parts.iter().map(|part| match &part.content {
+    fn weigh(&mut self, parts: &[Part]) -> Result<(), Halt> {
+        let sizes = parts.iter().map(|part| match &part.content {
             PartContent::Text(text) | PartContent::Url(text) => text.len(),
             PartContent::Raw(bytes) => bytes.len(),
             PartContent::Data(data) => data.get().len(),
         });
-        self.bytes = self.bytes.saturating_add(parts.sum());
+        // A part without content takes its place, too.
+        let sizes = sizes.map(|size| size + 1);
+        self.bytes = self.bytes.saturating_add(sizes.sum());
         if self.bytes <= self.config.max_output_bytes {
             return Ok(());
         }
@@ -266,22 +312,47 @@ impl<'a> Relay<'a> {
         if self.last_said.as_ref() == Some(&message.message_id) {
             return Ok(());
         }
+        self.weigh(&message.parts)?;
         self.last_said = Some(message.message_id.clone());
         let message = Some(letter::told(self.turn, &self.known, message));
         let event = TurnEvent::Progress { message, metadata };
         Ok(self.events.emit(event).await?)
     }
 
-    /// The end that the agent's state is.
-    async fn conclude(&mut self, status: TaskStatus) -> Result<TurnEnd, Halt> {
-        let state = status.state;
-        let mut message = status.message;
-        let is_mute = state == TaskState::Completed
-            && message.is_none()
-            && (self.artifacts.is_empty() || self.has_gap);
-        if is_mute || (self.has_gap && state.is_terminal()) {
-            message = self.fill_in(message).await?;
+    /// The end that the agent's state is, after what its events did not tell was looked for.
+    async fn conclude(&mut self, mut status: TaskStatus) -> Result<TurnEnd, Halt> {
+        let is_mute = status.state == TaskState::Completed
+            && status.message.is_none()
+            && self.artifacts.is_empty();
+        if is_mute || (self.has_gap && status.state.is_terminal()) {
+            match self.ask().await {
+                Ok(task) => {
+                    let seen = self.see_whole(task).await?;
+                    status.message = status.message.or(seen.message);
+                }
+                Err(halt) => tracing::debug!(?halt, "the task cannot be seen whole"),
+            }
         }
+        self.end(status).await
+    }
+
+    /// Hands over the results of a task that was asked for; its status. The answer of some agents stands
+    /// at the end of the history.
+    async fn see_whole(&mut self, task: Task) -> Result<TaskStatus, Halt> {
+        self.has_gap = false;
+        let mut status = task.status;
+        let is_over = status.state.is_terminal();
+        self.catch_up(task.artifacts.unwrap_or_default(), is_over)
+            .await?;
+        if is_over && status.message.is_none() && self.artifacts.is_empty() {
+            let last = task.history.into_iter().next_back();
+            status.message = last.filter(|last| last.role == Role::Agent);
+        }
+        Ok(status)
+    }
+
+    async fn end(&mut self, status: TaskStatus) -> Result<TurnEnd, Halt> {
+        let TaskStatus { state, message, .. } = status;
         if state.is_interrupted() {
             self.known.waits(&self.turn.task_id);
             self.known.keep(&self.turn.session).await?;
@@ -299,24 +370,6 @@ impl<'a> Relay<'a> {
             }
             _ => TurnEnd::FailedWith(or("The agent failed and gave no reason.")),
         })
-    }
-
-    /// Reads the finished task once more, for what its events did not tell: results, or the answer
-    /// where some agents put it, at the end of the history.
-    async fn fill_in(&mut self, message: Option<Message>) -> Result<Option<Message>, Halt> {
-        let task = match self.ask().await {
-            Ok(task) => task,
-            Err(halt) => {
-                tracing::debug!(?halt, "the task cannot be seen whole");
-                return Ok(message);
-            }
-        };
-        self.has_gap = false;
-        self.catch_up(task.artifacts.unwrap_or_default()).await?;
-        let said = message.or(task.status.message);
-        let last = task.history.into_iter().next_back();
-        let answer = last.filter(|last| last.role == Role::Agent && self.artifacts.is_empty());
-        Ok(said.or(answer))
     }
 }
 
