@@ -27,6 +27,7 @@ mod task_view;
 pub mod tls;
 pub mod webhook;
 mod webhook_receiver;
+pub mod webhook_signature;
 
 pub use address_guard::AddressPolicy;
 pub use allowed_address::{AllowedAddress, AllowedAddressError};

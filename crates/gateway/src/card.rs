@@ -16,7 +16,7 @@ use std::sync::Arc;
 use url::Url;
 
 use crate::agents::{Agents, ServedAgent};
-use crate::config::{Config, ExtensionConfig, SkillConfig};
+use crate::config::{Config, ExtensionConfig, Secret, SkillConfig};
 
 /// Where the gateway is reached, without a slash at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +102,12 @@ impl BaseUrl {
     #[must_use]
     pub fn legacy_url(&self, name: &str) -> String {
         format!("{}/legacy/{name}", self.0)
+    }
+
+    /// Where an agent behind a webhook posts its answer for a turn.
+    #[must_use]
+    pub fn callback_url(&self, task: &str, token: &Secret) -> String {
+        format!("{}/callback/{task}/{}", self.0, token.expose())
     }
 
     /// Where an agent takes the fleet's dialect.

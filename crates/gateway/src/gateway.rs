@@ -88,7 +88,10 @@ impl Gateway {
             .iter()
             .filter_map(|listener| listener.local_addr().ok())
             .collect();
-        let agents = Arc::new(Agents::start(&config, data_dir).map_err(StartError::Agent)?);
+        let agents = Arc::new(
+            Agents::start(&config, data_dir, addresses.first().copied())
+                .map_err(StartError::Agent)?,
+        );
         let maker = CardMaker::new(agents.clone(), config.clone()).map_err(StartError::CardKey)?;
         let maker = Arc::new(maker);
         let store = open_store(&config, data_dir).await?;

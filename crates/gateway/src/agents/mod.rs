@@ -31,12 +31,15 @@ pub mod process;
 mod prompt;
 mod reply;
 mod served;
+mod told;
 mod upstream;
+mod webhook;
 
 pub use gate::{AgentGate, Gate};
 pub(crate) use part_text::parts_text;
 pub use reply::INPUT_REQUIRED_MARKER;
 pub use served::{Agents, ServedAgent, TurnLimits, probe_all};
+pub use webhook::{Callback, Callbacks, Receipt};
 
 /// An agent behind the gateway.
 #[async_trait]
@@ -60,6 +63,12 @@ pub trait Agent: Send + Sync + 'static {
         false
     }
 
+    /// A turn of this task will be taken up again, once it is its turn: called at the start, before the
+    /// first request.
+    fn will_resume(&self, task_id: &str) {
+        let _ = task_id;
+    }
+
     /// What it says itself that it can do, for the card; `None`: it says nothing of that.
     ///
     /// The error says why it cannot be asked, for the operator.
@@ -73,7 +82,8 @@ pub trait Agent: Send + Sync + 'static {
         Ok("built in".to_owned())
     }
 
-    /// A task that waits for its caller was cancelled: what was kept for its next turn may go.
+    /// A task that waits for its caller, or for a turn that is to be taken up again, was cancelled: what
+    /// was kept for that turn may go.
     async fn abandon(&self, session: &Session, task_id: &str) {
         let _ = (session, task_id);
     }

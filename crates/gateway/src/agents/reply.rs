@@ -148,6 +148,12 @@ impl Reply {
         Ok(())
     }
 
+    /// A reply that came whole.
+    pub(crate) fn hear(&mut self, text: &str) {
+        self.held.push_str(text);
+        self.decide(true);
+    }
+
     /// What was said, once the agent has ended well. The last chunk of an answer, or its data, is
     /// handed over with the end of the turn.
     pub(crate) fn said(self, events: &mut TurnEvents) -> Said {

@@ -3,6 +3,7 @@
 use futures_util::future::join_all;
 use indexmap::IndexMap;
 use nuncio_wire::{A2aError, ErrorKind, StatusTable};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -19,6 +20,8 @@ use super::hermes::Hermes;
 use super::openai::OpenAi;
 use super::own_skills::{Known, OwnSkills};
 use super::upstream::Upstream;
+use super::webhook::{Callbacks, Webhook};
+use crate::card::BaseUrl;
 use crate::config::{AgentConfig, BackendConfig, Config, DEFAULT_TURN_TIMEOUT, PeerConfig};
 use crate::ids;
 use crate::security::{Caller, Standing};
@@ -69,14 +72,9 @@ impl std::fmt::Debug for ServedAgent {
 }
 
 impl ServedAgent {
-    /// The agent that `config` describes; `data_dir` is where it may keep files, `peers` are agents
-    /// elsewhere that it may name.
-    fn new(
-        name: &str,
-        mut config: AgentConfig,
-        peers: &IndexMap<String, PeerConfig>,
-        data_dir: &Path,
-    ) -> Result<Self, String> {
+    /// The agent that `config` describes.
+    fn new(name: &str, mut config: AgentConfig, house: &House<'_>) -> Result<Self, String> {
+        let data_dir = house.data_dir;
         let mut conformance = None;
         let (backend, turn_timeout): (Box<dyn Agent>, _) = match &config.backend {
             BackendConfig::Echo(_) => (Box::new(Echo), DEFAULT_TURN_TIMEOUT),
@@ -88,9 +86,16 @@ impl ServedAgent {
             BackendConfig::OpenAi(openai) => (Box::new(OpenAi::new(openai)?), openai.turn_timeout),
             BackendConfig::Hermes(hermes) => (Box::new(Hermes::new(hermes)?), hermes.turn_timeout),
             BackendConfig::Upstream(upstream) => (
-                Box::new(Upstream::new(upstream, peers)?),
+                Box::new(Upstream::new(upstream, house.peers)?),
                 upstream.turn_timeout,
             ),
+            BackendConfig::Webhook(webhook) => {
+                let base = house.base.clone();
+                (
+                    Box::new(Webhook::new(webhook, &house.callbacks, base)?),
+                    webhook.turn_timeout,
+                )
+            }
             BackendConfig::Conformance(settings) => {
                 let agent = Conformance::new(settings)?;
                 conformance = Some(agent.profile().switches());
@@ -193,6 +198,32 @@ impl ServedAgent {
     }
 }
 
+/// What agents find around them.
+struct House<'a> {
+    /// Agents elsewhere that they may name.
+    peers: &'a IndexMap<String, PeerConfig>,
+    /// Where they may keep files.
+    data_dir: &'a Path,
+    callbacks: Arc<Callbacks>,
+    /// Where others reach the gateway, if that is one address.
+    base: Option<BaseUrl>,
+}
+
+impl<'a> House<'a> {
+    fn of(config: &'a Config, data_dir: &'a Path, at: Option<SocketAddr>) -> Self {
+        let at = at.or_else(|| config.server.listen.first().copied());
+        // Every address of the machine is none that could be told to anybody.
+        let is_told =
+            |at: &SocketAddr| config.server.public_url.is_some() || !at.ip().is_unspecified();
+        Self {
+            peers: &config.peers,
+            data_dir,
+            callbacks: Arc::default(),
+            base: at.filter(is_told).map(|at| BaseUrl::of(config, at)),
+        }
+    }
+}
+
 /// Lets the card say what the kit's profile has.
 fn declare(switches: &ProfileSwitches, config: &mut AgentConfig) {
     let capabilities = &mut config.capabilities;
@@ -213,8 +244,10 @@ pub async fn probe_all(
     data_dir: &Path,
     limit: Duration,
 ) -> Vec<(String, Result<String, String>)> {
+    let house = House::of(config, data_dir, None);
+    let house = &house;
     let probes = config.agents.iter().map(async |(name, agent)| {
-        let found = match ServedAgent::new(name, agent.clone(), &config.peers, data_dir) {
+        let found = match ServedAgent::new(name, agent.clone(), house) {
             Ok(agent) => {
                 let found = tokio::time::timeout(limit, agent.backend.probe()).await;
                 agent.backend.stop().await;
@@ -232,18 +265,30 @@ pub async fn probe_all(
 #[derive(Debug)]
 pub struct Agents {
     by_name: IndexMap<Arc<str>, Arc<ServedAgent>>,
+    callbacks: Arc<Callbacks>,
 }
 
 impl Agents {
-    /// Starts what `config` names. The error says which agent cannot be served and why.
-    pub fn start(config: &Config, data_dir: &Path) -> Result<Self, String> {
+    /// Starts what `config` names, for a gateway that listens `at` an address, or may do so at the one
+    /// that is set. The error says which agent cannot be served and why.
+    pub fn start(config: &Config, data_dir: &Path, at: Option<SocketAddr>) -> Result<Self, String> {
+        let house = House::of(config, data_dir, at);
         let mut by_name = IndexMap::new();
         for (name, agent) in &config.agents {
-            let served = ServedAgent::new(name, agent.clone(), &config.peers, data_dir)
+            let served = ServedAgent::new(name, agent.clone(), &house)
                 .map_err(|reason| format!("agent '{name}': {reason}"))?;
             by_name.insert(served.name.clone(), Arc::new(served));
         }
-        Ok(Self { by_name })
+        Ok(Self {
+            by_name,
+            callbacks: house.callbacks,
+        })
+    }
+
+    /// Where agents post their answers that do not answer at once.
+    #[must_use]
+    pub fn callbacks(&self) -> &Callbacks {
+        &self.callbacks
     }
 
     /// The agent with this name.

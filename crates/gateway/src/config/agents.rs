@@ -12,11 +12,12 @@ const MAX_LABEL_CHARS: usize = 63;
 /// Characters of a name: it is a path segment, a tenant and a file name.
 pub const MAX_NAME_CHARS: usize = 64;
 /// First path segments of the gateway: neither an agent nor a tenant may bear such a name.
-pub const RESERVED_NAMES: [&str; 17] = [
+pub const RESERVED_NAMES: [&str; 18] = [
     ".well-known",
     "a2a",
     "admin",
     "agents",
+    "callback",
     "console",
     "extendedAgentCard",
     "extendedagentcard",

@@ -39,7 +39,7 @@ pub use allowed_address::AllowedAddress;
 pub use backends::{
     AcpConfig, AcpPermissions, AcpPreset, BackendConfig, CommandConfig, CommandProtocol,
     ConformanceConfig, DEFAULT_TURN_TIMEOUT, EchoConfig, HermesApprovals, HermesConfig, HermesDoor,
-    OpenAiConfig, PeerTransport, ProgramConfig, UpstreamConfig,
+    OpenAiConfig, PeerTransport, ProgramConfig, UpstreamConfig, WebhookConfig, WebhookSignature,
 };
 pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};

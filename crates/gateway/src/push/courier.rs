@@ -180,7 +180,10 @@ impl Courier {
             (BODY_SIGNATURE, self.push.signer.body_signature(&body)),
             (
                 HUB_SIGNATURE,
-                target.hub.as_ref().and_then(|key| key.signature(&body)),
+                target
+                    .hub
+                    .as_ref()
+                    .and_then(|key| HeaderValue::from_str(&key.hub(&body)).ok()),
             ),
         ];
         for (name, value) in signatures {

@@ -9,7 +9,7 @@ mod courier;
 mod deliver;
 mod endpoint;
 mod payload;
-mod schedule;
+pub(crate) mod schedule;
 mod sign;
 mod target;
 mod troubles;
@@ -86,7 +86,7 @@ impl Push {
             webhooks: Webhooks::new(policy.clone()),
             policy,
             signer: Signer::new(config)?,
-            schedule: Schedule::new(&config.push),
+            schedule: Schedule::new(&config.push.retry_delays, config.push.slow_down),
             timeout: config.push.timeout.get(),
             tries: Semaphore::new(MAX_TRIES),
             endpoints: Endpoints::default(),

@@ -1,47 +1,45 @@
 //! When a delivery that failed is tried again.
 
-use std::time::Duration;
+use std::time;
 
-use crate::config::PushConfig;
+use crate::config::Duration;
 
 /// How much a planned wait may be longer or shorter, so that those who failed together do not come
 /// back together.
 const SPREAD: f64 = 0.2;
 
-/// The plan of all deliveries.
-pub(super) struct Schedule {
-    delays: Vec<Duration>,
-    slow_down: Duration,
+/// The plan of deliveries.
+pub(crate) struct Schedule {
+    delays: Vec<time::Duration>,
+    slow_down: time::Duration,
 }
 
 /// What a failed try asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Plea {
+pub(crate) struct Plea {
     /// The receiver is overloaded (429, 502, 504).
-    pub(super) slow_down: bool,
+    pub(crate) slow_down: bool,
     /// What the receiver says itself.
-    pub(super) retry_after: Option<Duration>,
+    pub(crate) retry_after: Option<time::Duration>,
 }
 
 impl Schedule {
-    pub(super) fn new(config: &PushConfig) -> Self {
+    /// `delays` are the waits before the second and each later try; `slow_down` is added where the
+    /// receiver is overloaded.
+    pub(crate) fn new(delays: &[Duration], slow_down: Duration) -> Self {
         Self {
-            delays: config
-                .retry_delays
-                .iter()
-                .map(|delay| delay.get())
-                .collect(),
-            slow_down: config.slow_down.get(),
+            delays: delays.iter().map(|delay| delay.get()).collect(),
+            slow_down: slow_down.get(),
         }
     }
 
     /// How long to wait after so many failed tries; `None`: that was the last one.
-    pub(super) fn wait(&self, failed: u32, plea: Plea) -> Option<Duration> {
+    pub(crate) fn wait(&self, failed: u32, plea: Plea) -> Option<time::Duration> {
         self.wait_at(failed, plea, spread())
     }
 
     /// `spread` is from -1 to 1.
-    fn wait_at(&self, failed: u32, plea: Plea, spread: f64) -> Option<Duration> {
+    fn wait_at(&self, failed: u32, plea: Plea, spread: f64) -> Option<time::Duration> {
         let place = usize::try_from(failed).ok()?.checked_sub(1)?;
         let mut planned = self.delays.get(place)?.mul_f64(1.0 + SPREAD * spread);
         if plea.slow_down {
@@ -53,7 +51,7 @@ impl Schedule {
     }
 
     /// The longest wait there can be: a clock that was set back keeps nobody longer.
-    pub(super) fn longest(&self) -> Duration {
+    pub(super) fn longest(&self) -> time::Duration {
         let longest = self.delays.iter().max().copied().unwrap_or_default();
         (longest.mul_f64(1.0 + SPREAD) + self.slow_down) * 2
     }
@@ -68,10 +66,16 @@ fn spread() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PushConfig;
+    use std::time::Duration;
+
+    fn schedule() -> Schedule {
+        let config = PushConfig::default();
+        Schedule::new(&config.retry_delays, config.slow_down)
+    }
 
     fn seconds(failed: u32, plea: Plea, spread: f64) -> Option<u64> {
-        let schedule = Schedule::new(&PushConfig::default());
-        schedule
+        schedule()
             .wait_at(failed, plea, spread)
             .map(|wait| wait.as_secs())
     }
@@ -97,7 +101,7 @@ mod tests {
         assert_eq!(seconds(2, plea(false, Some(400)), 0.0), Some(400));
         assert_eq!(seconds(2, plea(false, Some(1)), 0.0), Some(300));
         assert_eq!(seconds(2, plea(true, Some(1_000_000_000)), 0.0), Some(720));
-        let schedule = Schedule::new(&PushConfig::default());
+        let schedule = schedule();
         for _ in 0..1000 {
             let wait = schedule.wait(1, Plea::default()).unwrap();
             assert!((4.0..=6.0).contains(&wait.as_secs_f64()), "{wait:?}");

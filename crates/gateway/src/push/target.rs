@@ -2,12 +2,11 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use nuncio_client::AddressPolicy;
+use nuncio_client::webhook_signature::HashKey;
 use nuncio_store::PushConfig;
 use nuncio_wire::TaskPushNotificationConfig;
 use nuncio_wire::dialects::Dialect;
 use url::Url;
-
-use super::sign::HubKey;
 
 /// A custom of SDKs and conformance kits; the specification's older texts show it.
 const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
@@ -18,7 +17,7 @@ pub(super) struct Target {
     /// What does not change from one try to the next.
     pub(super) headers: HeaderMap,
     /// Signs each body for a webhook of the fleet's dialect.
-    pub(super) hub: Option<HubKey>,
+    pub(super) hub: Option<HashKey>,
 }
 
 impl Target {
@@ -32,7 +31,7 @@ impl Target {
         let mut hub = None;
         let token = read.token.filter(|token| !token.is_empty());
         if config.dialect == Dialect::Fleet {
-            hub = token.map(|key| HubKey::new(key.as_bytes()));
+            hub = token.map(|key| HashKey::new(key.as_bytes()));
         } else if let Some(token) = token {
             headers.insert(NOTIFICATION_TOKEN, secret(&token)?);
         }

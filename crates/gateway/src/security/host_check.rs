@@ -14,8 +14,8 @@ pub struct HostCheck {
 }
 
 impl HostCheck {
-    /// The bound addresses, localhost, the hosts of the public URL and of agents, and the configured
-    /// names.
+    /// The bound addresses, localhost, the hosts of the public URL, of agents and of the addresses they
+    /// post answers to, and the configured names.
     #[must_use]
     pub fn new(config: &Config, bound: &[SocketAddr]) -> Self {
         let agents = config.agents.values();
@@ -31,6 +31,11 @@ impl HostCheck {
         {
             names.push(host.to_ascii_lowercase());
         }
+        let callbacks = config.agents.values().filter_map(|agent| {
+            let host = agent.backend.callback_base()?.url().host_str()?;
+            Some(host.to_ascii_lowercase())
+        });
+        names.extend(callbacks);
         names.extend(bound.iter().map(|address| address.ip().to_string()));
         // Bound to every address, it is reached under addresses it does not know; an address in
         // `Host` cannot come from rebinding, only a name can.

@@ -6,6 +6,7 @@
 
 pub mod admin;
 mod body;
+mod callback;
 mod connection;
 pub mod control;
 mod cross_origin;

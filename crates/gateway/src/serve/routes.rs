@@ -37,6 +37,8 @@ pub(super) enum Route<'a> {
     AgentList,
     /// `GET /.well-known/ai-catalog.json`.
     Catalog,
+    /// `POST /callback/TASK/TOKEN`.
+    Callback(Cow<'a, str>, Cow<'a, str>),
     /// `GET /health`.
     Health,
     /// `GET /ready`.
@@ -167,6 +169,11 @@ fn find<'a>(segments: &[&'a str]) -> (Route<'a>, &'static str) {
         ["a2a", "tasks", "send"] => (Route::LegacySend, POSTS),
         ["a2a", "tasks", id] => with_segment(id, Route::LegacyGet, READS),
         ["a2a", "tasks", id, "cancel"] => with_segment(id, Route::LegacyCancel, POSTS),
+        ["callback", task, token] => with_segment(
+            task,
+            |task| decode(token).map_or(Route::NotFound, |token| Route::Callback(task, token)),
+            POSTS,
+        ),
         ["legacy", agent] | ["legacy", agent, ""] => {
             with_segment(agent, |agent| Route::Legacy(Some(agent)), POSTS)
         }
@@ -212,6 +219,10 @@ mod tests {
             ("/a2a/", Route::Legacy(None)),
             ("/legacy/x", Route::Legacy(agent())),
             (
+                "/callback/t/k",
+                Route::Callback(Cow::Borrowed("t"), Cow::Borrowed("k")),
+            ),
+            (
                 "/a2a/tasks/a%2Fb/cancel",
                 Route::LegacyCancel(Cow::Borrowed("a/b")),
             ),
@@ -224,6 +235,9 @@ mod tests {
             "/../etc",
             "/%2e%2e/",
             "/agents",
+            "/callback/t",
+            "/callback/t/",
+            "/callback/t/k/",
             "/x/y",
             "/a2a/tasks/%FF",
             "/1/2/3/4/5/6/7/8",

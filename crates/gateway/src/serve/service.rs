@@ -182,6 +182,7 @@ impl Service {
                 self.cards.agent_list(&base())
             }
             Route::Catalog => self.cards.catalog(&base()),
+            Route::Callback(task, token) => self.serve_callback(&task, &token, parts, body).await,
             Route::Grpc(_) if !grpc_call::is_grpc(parts) => grpc_call::not_grpc(),
             Route::Grpc(target) if target.is_public() => self.serve_public_call(target, body).await,
             route => match identify(&parts.headers) {

@@ -33,14 +33,17 @@ pub(super) enum Outcome {
 }
 
 impl Engine {
-    /// Commits the turn's last events and its end in one transaction.
+    /// Commits the turn's last events and its end in one transaction. True: the end that the backend
+    /// gave is stored.
     pub(super) async fn finish(
         &self,
         live: &Arc<LiveTask>,
         outcome: Outcome,
         mut changes: Vec<(Change, Applied)>,
-    ) {
-        if live.cancel_requested() {
+    ) -> bool {
+        let is_canceled = live.cancel_requested();
+        let is_given = matches!(outcome, Outcome::Ended(_)) && !is_canceled;
+        if is_canceled {
             changes.clear();
             changes.push(Applied::status(
                 live,
@@ -49,12 +52,14 @@ impl Engine {
             ));
         } else {
             let Some(end) = self.decide(live, outcome).await else {
-                return self.close_turn(live).await;
+                self.close_turn(live).await;
+                return false;
             };
             end.add_to(live, &mut changes);
         }
         if !self.commit_end(live, changes).await {
-            return self.close_turn(live).await;
+            self.close_turn(live).await;
+            return false;
         }
         if live.state().is_terminal() && live.is_worker() {
             self.forget_worker(live).await;
@@ -62,6 +67,7 @@ impl Engine {
         if live.take_late_cancel() {
             self.cancel_now(live).await;
         }
+        is_given
     }
 
     /// Forgets the turn; if somebody asked for its end and waits for it, the task ends now.

@@ -73,10 +73,14 @@ impl Engine {
         let live = self.live.insert(Arc::new(live));
         let cancel = live.begin_turn().ok_or("The task is queued already.")?;
         let message = inbound::present(message);
+        let is_resumed = record.state == TaskState::Working;
+        if is_resumed {
+            agent.backend.will_resume(&record.id);
+        }
         let turn = Turn {
             session: self.session(&agent.name, &record.owner, &record.context_id),
             is_worker: live.is_worker(),
-            is_resumed: record.state == TaskState::Working,
+            is_resumed,
             agent: agent.name.clone(),
             owner: record.owner.clone(),
             task_id: record.id.clone(),

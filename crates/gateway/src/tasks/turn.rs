@@ -33,6 +33,9 @@ impl Engine {
     ) {
         let cancel = turn.cancel.clone();
         let Some(permit) = self.wait_for_turn(&live, &agent, place, &cancel).await else {
+            if turn.is_resumed && cancel.is_cancelled() {
+                agent.backend.abandon(&turn.session, &turn.task_id).await;
+            }
             return;
         };
         let mut events = TurnEvents::new(self.clone(), live.clone());
@@ -41,7 +44,13 @@ impl Engine {
             .run_backend(agent.backend.as_ref(), &agent, turn, &mut events)
             .await;
         agent.running.fetch_sub(1, Ordering::Relaxed);
-        self.finish(&live, outcome, events.into_buffered()).await;
+        let (changes, receipts) = events.into_parts();
+        if self.finish(&live, outcome, changes).await {
+            for receipt in receipts {
+                // Whoever asked may have gone.
+                let _ = receipt.send(());
+            }
+        }
         drop(permit);
     }
 

@@ -3,6 +3,7 @@
 use nuncio_store::{Change, Durability};
 use nuncio_wire::{TaskState, TaskStatus};
 use std::sync::Arc;
+use tokio::sync::oneshot;
 
 use super::encode;
 use super::engine::Engine;
@@ -23,6 +24,8 @@ pub struct TurnEvents {
     engine: Arc<Engine>,
     live: Arc<LiveTask>,
     buffered: Vec<(Change, Applied)>,
+    /// Who wants to know that the end of the turn is stored.
+    receipts: Vec<oneshot::Sender<()>>,
 }
 
 impl TurnEvents {
@@ -31,7 +34,14 @@ impl TurnEvents {
             engine,
             live,
             buffered: Vec::new(),
+            receipts: Vec::new(),
         }
+    }
+
+    /// Has this told once the turn's end is stored, with the state the backend gave it: what led to it
+    /// may be acknowledged then. Dropped untold where something else ended the task.
+    pub fn when_stored(&mut self, receipt: oneshot::Sender<()>) {
+        self.receipts.push(receipt);
     }
 
     /// Keeps an event back until the next `emit` or the end of the turn, which it joins in one
@@ -72,9 +82,9 @@ impl TurnEvents {
         self.engine.commit(&self.live, changes, durability).await
     }
 
-    /// What was kept back, for the commit that ends the turn.
-    pub(super) fn into_buffered(self) -> Vec<(Change, Applied)> {
-        self.buffered
+    /// What was kept back, for the commit that ends the turn, and who is to be told of that.
+    pub(super) fn into_parts(self) -> (Vec<(Change, Applied)>, Vec<oneshot::Sender<()>>) {
+        (self.buffered, self.receipts)
     }
 
     fn prepare(&self, event: TurnEvent) -> (Change, Applied) {

@@ -47,3 +47,5 @@ mod tls;
 mod upstream;
 mod upstream_faults;
 mod upstream_peer;
+mod webhook_agent;
+mod webhook_agent_faults;

@@ -28,6 +28,7 @@ pub struct Service {
 pub struct Asked {
     pub line: String,
     pub headers: http::HeaderMap,
+    pub raw: Bytes,
     pub body: Value,
     answer: oneshot::Sender<Response>,
 }
@@ -84,6 +85,7 @@ async fn take(
         line: format!("{} {}", head.method, head.uri.path()),
         headers: head.headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),
+        raw: body,
         answer,
     };
     tell.send(asked).map_err(io::Error::other)?;

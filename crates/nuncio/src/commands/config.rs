@@ -35,7 +35,7 @@ pub(crate) fn check(args: CheckArgs) -> ExitCode {
         output::warn(&warning.to_string());
     }
     // Looks for each agent's program, and starts none.
-    if let Err(error) = Agents::start(&loaded.config, &loaded.home) {
+    if let Err(error) = Agents::start(&loaded.config, &loaded.home, None) {
         return output::failure(&error);
     }
     output::write_stdout(&summary(&loaded));

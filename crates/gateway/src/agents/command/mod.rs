@@ -129,7 +129,7 @@ impl Command {
             0
         };
         match end {
-            TurnEnd::Completed(None) if files == 0 && !lines.gave_artifact => {
+            TurnEnd::Completed(None) if files == 0 && !lines.told.gave_artifact => {
                 Err(Halt::Fault(NO_ANSWER.to_owned()))
             }
             end => Ok(end),

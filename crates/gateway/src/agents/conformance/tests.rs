@@ -34,7 +34,7 @@ impl Kit {
         config
             .agents
             .insert("kit".to_owned(), AgentConfig::new(backend));
-        let agents = Arc::new(Agents::start(&config, std::path::Path::new(".")).unwrap());
+        let agents = Arc::new(Agents::start(&config, std::path::Path::new("."), None).unwrap());
         let store = Arc::new(MemoryStore::new(MemoryOptions::default()));
         let (push, _) = Push::new(store.clone(), &config).unwrap();
         Self {

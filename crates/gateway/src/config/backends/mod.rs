@@ -6,6 +6,7 @@ mod hermes;
 mod openai;
 mod program;
 mod upstream;
+mod webhook;
 
 pub use acp::{AcpConfig, AcpPermissions, AcpPreset};
 pub use command::{CommandConfig, CommandProtocol};
@@ -13,12 +14,13 @@ pub use hermes::{HermesApprovals, HermesConfig, HermesDoor};
 pub use openai::OpenAiConfig;
 pub use program::ProgramConfig;
 pub use upstream::{PeerTransport, UpstreamConfig};
+pub use webhook::{WebhookConfig, WebhookSignature};
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Duration, PeerAuth, PeerConfig, SecretRef};
+use super::{Duration, PeerAuth, PeerConfig, SecretRef, WebUrl};
 
 /// Longer than a model's longest usual answer.
 pub const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -44,6 +46,8 @@ pub enum BackendConfig {
     /// Passes everything on to another A2A agent.
     #[serde(rename = "a2a")]
     Upstream(UpstreamConfig),
+    /// Posts to an agent's webhook, which posts its answer back.
+    Webhook(WebhookConfig),
     /// Behaves as conformance kits want it, for tests.
     Conformance(ConformanceConfig),
 }
@@ -58,6 +62,7 @@ impl BackendConfig {
             BackendConfig::OpenAi(_) => "openai",
             BackendConfig::Hermes(_) => "hermes",
             BackendConfig::Upstream(_) => "a2a",
+            BackendConfig::Webhook(_) => "webhook",
             BackendConfig::Conformance(_) => "conformance",
         }
     }
@@ -77,6 +82,14 @@ impl BackendConfig {
     pub(crate) fn peer(&self) -> Option<&String> {
         match self {
             BackendConfig::Upstream(it) => it.peer.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Where it says that the gateway is reached.
+    pub(crate) fn callback_base(&self) -> Option<&WebUrl> {
+        match self {
+            BackendConfig::Webhook(it) => it.callback_base.as_ref(),
             _ => None,
         }
     }
@@ -111,6 +124,7 @@ impl BackendConfig {
             }
             BackendConfig::Hermes(hermes) => hermes.problem(),
             BackendConfig::Upstream(upstream) => upstream.problem(peers),
+            BackendConfig::Webhook(webhook) => webhook.problem(),
             _ => None,
         }
     }
@@ -123,6 +137,7 @@ impl BackendConfig {
                 key.map(|key| ("api_key", key)).into_iter().collect()
             }
             BackendConfig::Hermes(hermes) => vec![("api_key", &mut hermes.api_key)],
+            BackendConfig::Webhook(webhook) => vec![("secret", &mut webhook.secret)],
             BackendConfig::Upstream(upstream) => {
                 let auth = upstream.auth.as_mut();
                 auth.map(PeerAuth::secret_mut)

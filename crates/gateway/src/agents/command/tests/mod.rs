@@ -52,7 +52,7 @@ impl Gateway {
             "agent".to_owned(),
             AgentConfig::new(BackendConfig::Command(command)),
         );
-        let agents = Arc::new(Agents::start(&config, dir.path()).unwrap());
+        let agents = Arc::new(Agents::start(&config, dir.path(), None).unwrap());
         let store = Arc::new(MemoryStore::new(MemoryOptions::default()));
         let (push, _) = Push::new(store.clone(), &config).unwrap();
         Self {
