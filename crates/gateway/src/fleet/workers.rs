@@ -75,6 +75,12 @@ pub fn admit(
     Ok(Some(metadata_of(form)))
 }
 
+/// The metadata of a message that asks for a worker here.
+#[must_use]
+pub fn local_metadata() -> Metadata {
+    metadata_of(Form::Local)
+}
+
 /// Whether the task with this metadata is a worker's.
 #[must_use]
 pub fn is_worker(metadata: Option<&Metadata>) -> bool {

@@ -9,15 +9,17 @@ pub const KEY: (&str, &str) = ("hermes.key", "0123456789abcdef");
 
 /// A gateway whose only agent is a Hermes that the test plays.
 pub async fn hermes(settings: &str) -> (Rig, Service) {
+    hermes_in(Store::Memory, settings).await
+}
+
+/// The same with this store.
+pub async fn hermes_in(store: Store, settings: &str) -> (Rig, Service) {
     let service = Service::start().await;
     let config = format!(
         "[agents.h]\nbackend = \"hermes\"\nbase_url = \"{}\"\napi_key = \"file:{}\"\n{settings}\n",
         service.base, KEY.0
     );
-    (
-        Rig::with_secrets(Store::Memory, &config, &[KEY]).await,
-        service,
-    )
+    (Rig::with_secrets(store, &config, &[KEY]).await, service)
 }
 
 const COMPLETIONS: &str = "POST /v1/chat/completions";

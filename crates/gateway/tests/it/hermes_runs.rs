@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::hermes::{hermes, turn};
+use crate::hermes::{hermes, hermes_in, turn};
+use crate::rig::{LIMIT, Rig, Store};
 use crate::service::{Asked, Feed, Service, said, status_text, text_of};
 
 const RUNS: &str = "POST /v1/runs";
@@ -149,6 +150,19 @@ async fn a_run_that_was_being_started_when_the_cancel_came_is_stopped() {
 }
 
 #[tokio::test]
+async fn a_run_that_begins_after_its_task_was_canceled_is_stopped() {
+    let (rig, mut service) = hermes("").await;
+    let task = rig.start_task("x").await;
+    service.next().await.json(404, &json!({}));
+    let run = service.expect(RUNS).await;
+    let canceled = rig.call("CancelTask", json!({"id": task["id"]})).await;
+    assert_eq!(canceled["result"]["status"]["state"], "TASK_STATE_CANCELED");
+    run.json(202, &json!({"run_id": "run_1"}));
+    let stop = service.expect("POST /v1/runs/run_1/stop").await;
+    stop.json(200, &json!({}));
+}
+
+#[tokio::test]
 async fn one_turn_at_a_time_runs_in_a_session_that_all_callers_share() {
     let (rig, mut service) = hermes("session = \"telegram-42\"").await;
     let (first, second) = tokio::join!(
@@ -249,17 +263,84 @@ async fn a_caller_who_may_approve_is_asked_and_decides() {
     }
 }
 
-#[tokio::test]
-async fn cancelling_a_question_for_approval_stops_the_run() {
-    let (rig, mut service) = hermes("approvals = \"ask\"").await;
+/// A task that waits for its caller to approve `make`, and where its run's events go.
+async fn asks_for_approval(rig: &Rig, service: &mut Service) -> (Value, Feed) {
     let mut feed = None;
-    let asked = turn(&rig, said("x", None, None), async {
-        let (_, events) = begin(&mut service, Value::Null).await;
+    let asked = turn(rig, said("x", None, None), async {
+        let (_, events) = begin(service, Value::Null).await;
         tell(&events, "approval.request", json!({"command": "make"})).await;
         feed = Some(events);
     })
     .await;
-    let feed = feed.unwrap();
+    assert_eq!(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+    (asked, feed.unwrap())
+}
+
+fn answer_to(asked: &Value, text: &str) -> Value {
+    said(text, asked["contextId"].as_str(), asked["id"].as_str())
+}
+
+#[tokio::test]
+async fn an_approval_that_comes_too_late_is_told_and_the_turn_goes_on() {
+    let (rig, mut service) = hermes("approvals = \"ask\"").await;
+    let (asked, feed) = asks_for_approval(&rig, &mut service).await;
+    let mut frames = rig
+        .stream(&[], "SendStreamingMessage", answer_to(&asked, "approve"))
+        .await;
+    let approval = service.expect("POST /v1/runs/run_1/approval").await;
+    approval.json(409, &json!({"error": {"code": "approval_not_pending"}}));
+    say(&feed, "Done without.").await;
+    complete(&feed).await;
+    let rest = frames.rest().await;
+    assert!(
+        json!(rest).to_string().contains("came too late"),
+        "{rest:?}"
+    );
+    let task = rig.get_task(asked["id"].as_str().unwrap()).await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED", "{task}");
+    assert_eq!(text_of(&task), "Done without.");
+}
+
+#[tokio::test]
+async fn an_approval_that_was_asked_for_before_a_restart_fails_clearly() {
+    let settings = "approvals = \"ask\"";
+    let (mut rig, mut service) = hermes_in(Store::Sqlite, settings).await;
+    let (asked, feed) = asks_for_approval(&rig, &mut service).await;
+    let stopped = async {
+        let stop = service.expect("POST /v1/runs/run_1/stop").await;
+        stop.json(200, &json!({}));
+        tell(&feed, "run.cancelled", json!({})).await;
+    };
+    tokio::join!(rig.restart(LIMIT), stopped);
+    let still = rig.get_task(asked["id"].as_str().unwrap()).await;
+    assert_eq!(still["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+    let task = turn(&rig, answer_to(&asked, "approve"), async {}).await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_FAILED", "{task}");
+    assert!(status_text(&task).contains("is gone"), "{task}");
+    assert!(service.is_quiet(), "nothing is approved or begun");
+}
+
+#[tokio::test]
+async fn a_turn_that_is_canceled_while_its_approval_is_passed_on_is_stopped() {
+    let (rig, mut service) = hermes("approvals = \"ask\"").await;
+    let (asked, feed) = asks_for_approval(&rig, &mut service).await;
+    let mut params = answer_to(&asked, "approve");
+    params["configuration"] = json!({"returnImmediately": true});
+    rig.call("SendMessage", params).await;
+    let _unanswered = service.expect("POST /v1/runs/run_1/approval").await;
+    let play = async {
+        let stop = service.expect("POST /v1/runs/run_1/stop").await;
+        stop.json(200, &json!({}));
+        tell(&feed, "run.cancelled", json!({})).await;
+    };
+    let (canceled, ()) = tokio::join!(rig.call("CancelTask", json!({"id": asked["id"]})), play);
+    assert_eq!(canceled["result"]["status"]["state"], "TASK_STATE_CANCELED");
+}
+
+#[tokio::test]
+async fn cancelling_a_question_for_approval_stops_the_run() {
+    let (rig, mut service) = hermes("approvals = \"ask\"").await;
+    let (asked, feed) = asks_for_approval(&rig, &mut service).await;
     let play = async {
         service
             .expect("POST /v1/runs/run_1/stop")

@@ -17,7 +17,7 @@ mod fleet;
 mod fleet_push;
 mod grpc;
 mod hermes;
-
+mod hermes_plugin;
 mod hermes_runs;
 mod http_rules;
 mod json_rpc;

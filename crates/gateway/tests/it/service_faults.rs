@@ -14,23 +14,27 @@ enum Backend {
     OpenAi,
     HermesCompletions,
     HermesRuns,
+    HermesPlugin,
 }
 
-const ALL: [Backend; 3] = [
+const ALL: [Backend; 4] = [
     Backend::OpenAi,
     Backend::HermesCompletions,
     Backend::HermesRuns,
+    Backend::HermesPlugin,
 ];
 
 impl Backend {
     fn config(self, base: &str) -> String {
+        let hermes = |door: &str| {
+            let key = KEY.0;
+            format!("backend = \"hermes\"\ndoor = \"{door}\"\napi_key = \"file:{key}\"")
+        };
         let own = match self {
             Self::OpenAi => "backend = \"openai\"\nmodel = \"m\"".to_owned(),
-            Self::HermesCompletions => format!(
-                "backend = \"hermes\"\ndoor = \"completions\"\napi_key = \"file:{}\"",
-                KEY.0
-            ),
-            Self::HermesRuns => format!("backend = \"hermes\"\napi_key = \"file:{}\"", KEY.0),
+            Self::HermesCompletions => hermes("completions"),
+            Self::HermesRuns => hermes("runs"),
+            Self::HermesPlugin => hermes("plugin"),
         };
         format!(
             "[agents.a]\n{own}\nbase_url = \"{base}\"\nsilence_timeout = \"500ms\"\nmax_output_bytes = 100000\n"
@@ -52,17 +56,36 @@ impl Backend {
     fn text(self, text: &str) -> serde_json::Value {
         match self {
             Self::HermesRuns => json!({"event": "message.delta", "delta": text}),
+            // It says all at its end.
+            Self::HermesPlugin => json!({"event": "note", "text": text}),
             _ => json!({"choices": [{"index": 0, "delta": {"content": text}}]}),
         }
     }
 
-    async fn end(self, feed: Feed) {
+    /// Answers with this text and nothing else.
+    async fn answer(self, feed: Feed, text: &str) {
+        feed.data(&self.text(text)).await;
+        let end = match self {
+            Self::HermesRuns => json!({"event": "run.completed", "output": "x"}),
+            Self::HermesPlugin => json!({"event": "end", "state": "completed", "text": text}),
+            _ => return feed.done().await,
+        };
+        feed.data(&end).await;
+    }
+
+    /// What it says when it fails in the middle of an answer, and whether that ends its turn.
+    fn error(self) -> (serde_json::Value, bool) {
         match self {
-            Self::HermesRuns => {
-                feed.data(&json!({"event": "run.completed", "output": "x"}))
-                    .await
+            // vLLM sends errors in place of a chunk, Ollama likewise.
+            Self::OpenAi | Self::HermesCompletions => {
+                let error = json!({"message": "inner words", "type": "server_error", "code": 500});
+                (json!({ "error": error }), false)
             }
-            _ => feed.done().await,
+            Self::HermesRuns => (json!({"event": "run.failed", "error": "inner words"}), true),
+            Self::HermesPlugin => {
+                let end = json!({"event": "end", "state": "failed", "text": "inner words"});
+                (end, true)
+            }
         }
     }
 
@@ -111,15 +134,10 @@ async fn go_wrong(backend: Backend, fault: Fault, feed: Feed) -> Option<Feed> {
             feed.raw("data: {\"choices\": [\n\n").await;
             return Some(feed);
         }
-        // vLLM sends errors in place of a chunk, Ollama likewise; Hermes' runs have an event.
         Fault::TellsAnError => {
-            let error = json!({"message": "inner words", "type": "server_error", "code": 500});
-            feed.data(&json!({"event": "run.failed", "error": error}))
-                .await;
-            if let Backend::HermesRuns = backend {
-                return None;
-            }
-            return Some(feed);
+            let (error, is_end) = backend.error();
+            feed.data(&error).await;
+            return (!is_end).then_some(feed);
         }
     }
     None
@@ -132,7 +150,7 @@ async fn ends_as_failed(backend: Backend, fault: Fault) {
         let feed = backend.asked(&mut service).await.stream();
         feed.data(&backend.text("so far")).await;
         let feed = go_wrong(backend, fault, feed).await;
-        if !matches!((backend, fault), (Backend::HermesRuns, Fault::TellsAnError)) {
+        if !(matches!(fault, Fault::TellsAnError) && backend.error().1) {
             backend.given_up(&mut service, feed).await;
         }
     })
@@ -142,8 +160,12 @@ async fn ends_as_failed(backend: Backend, fault: Fault) {
         "{backend:?} {fault:?}: {task}"
     );
     assert!(status_text(&task).contains("error id"), "{task}");
+    let so_far = match backend {
+        Backend::HermesPlugin => "",
+        _ => "so far",
+    };
     assert!(
-        text_of(&task).starts_with("so far"),
+        text_of(&task).starts_with(so_far),
         "{backend:?} {fault:?}: {task}"
     );
     assert!(text_of(&task).len() <= 110_000, "bounded");
@@ -208,8 +230,7 @@ async fn a_service_that_is_away_is_a_failure_and_the_next_turn_is_tried_anew() {
         );
         let task = turn(&rig, said("y", Some("c"), None), async {
             let feed = backend.asked(&mut service).await.stream();
-            feed.data(&backend.text("back")).await;
-            backend.end(feed).await;
+            backend.answer(feed, "back").await;
         })
         .await;
         assert_eq!(text_of(&task), "back", "{backend:?}: {task}");
@@ -218,7 +239,11 @@ async fn a_service_that_is_away_is_a_failure_and_the_next_turn_is_tried_anew() {
 
 #[tokio::test]
 async fn a_busy_agent_is_asked_again_when_it_says() {
-    for backend in [Backend::HermesCompletions, Backend::HermesRuns] {
+    for backend in [
+        Backend::HermesCompletions,
+        Backend::HermesRuns,
+        Backend::HermesPlugin,
+    ] {
         let mut service = Service::start().await;
         let rig = Rig::with_secrets(Store::Memory, &backend.config(&service.base), &[KEY]).await;
         let task = turn(&rig, said("x", None, None), async {
@@ -228,8 +253,7 @@ async fn a_busy_agent_is_asked_again_when_it_says() {
                 busy.bytes(status, &[("retry-after", "0")], body.into());
             }
             let feed = backend.asked(&mut service).await.stream();
-            feed.data(&backend.text("at last")).await;
-            backend.end(feed).await;
+            backend.answer(feed, "at last").await;
         })
         .await;
         assert_eq!(text_of(&task), "at last", "{backend:?}: {task}");

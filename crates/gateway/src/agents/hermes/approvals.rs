@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::record::ours;
-use super::runs::Run;
+use super::run::Run;
 use super::sessions::Place;
 use crate::agents::Turn;
 use crate::agents::completions::Halt;
@@ -20,6 +20,8 @@ use crate::agents::completions::content;
 /// How long a question may stay unanswered. Hermes itself waits a minute unless its operator lets it
 /// wait longer, and then goes on without the command.
 const WAIT_LIMIT: Duration = Duration::from_secs(10 * 60);
+/// How long Hermes may take to stop what waits when the gateway stops.
+const GIVE_UP: Duration = Duration::from_secs(10);
 /// The member of a question's data by which it is known again.
 const ABOUT: &str = "approval";
 /// Words that approve; everything else denies.
@@ -102,7 +104,10 @@ impl Suspensions {
     pub(super) async fn stop(&self) {
         self.stopping.cancel();
         self.watchers.close();
-        self.watchers.wait().await;
+        let stopped = tokio::time::timeout(GIVE_UP, self.watchers.wait());
+        if stopped.await.is_err() {
+            tracing::warn!("Hermes did not stop its runs in time");
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! The `hermes` backend: a running Hermes agent, with its memory and its tools, answers.
 //!
 //! Two ways through its API server: `runs` (stopped when cancelled, approvals seen) and `completions`
-//! (Hermes' own record of the session). Failures that Hermes calls successes are told apart here.
+//! (Hermes' own record of the session); and `plugin`, into a live chat of its gateway. Failures that
+//! Hermes calls successes are told apart here.
 
 mod api;
 mod approvals;
 mod completions;
+mod plugin;
 mod record;
+mod run;
 mod runs;
 mod sessions;
 mod skills;
@@ -29,8 +32,12 @@ use crate::sessions::Session;
 use nuncio_store::StoreError;
 use nuncio_wire::{Metadata, Part};
 
+/// What the plugin calls itself.
+const PLUGIN_PLATFORM: &str = "nuncio";
 /// The model that Hermes' API server calls itself.
 const MODEL: &str = "hermes-agent";
+/// How long a turn of Hermes may take to be stopped: a cancelled task is over within five seconds.
+const STOP_LIMIT: Duration = Duration::from_secs(4);
 /// How long an agent that said nothing is left alone before it is asked once more: an empty success
 /// comes in the first seconds after its start.
 const WARM_UP: Duration = Duration::from_secs(3);
@@ -218,15 +225,33 @@ impl Agent for Hermes {
         };
         let for_operator = |halt: Halt| format!("{peer}: {}", in_full(halt));
         let health = ask("health").await.map_err(for_operator)?;
-        let able = ask("v1/capabilities").await.map_err(for_operator)?;
+        let is_plugin = health.get("platform").and_then(Value::as_str) == Some(PLUGIN_PLATFORM);
         let feature = match self.config.door {
-            HermesDoor::Completions => "chat_completions_streaming",
-            HermesDoor::Runs => "run_stop",
+            HermesDoor::Completions => Some("chat_completions_streaming"),
+            HermesDoor::Runs => Some("run_stop"),
+            HermesDoor::Plugin => None,
         };
-        if able.pointer("/features").and_then(|it| it.get(feature)) != Some(&Value::Bool(true)) {
-            return Err(format!(
-                "the Hermes at {peer} does not offer `{feature}`, which this door needs"
-            ));
+        match feature {
+            None if !is_plugin => {
+                return Err(format!(
+                    "{peer} is not nuncio's plugin in Hermes, which the door `plugin` needs"
+                ));
+            }
+            Some(_) if is_plugin => {
+                return Err(format!(
+                    "{peer} is nuncio's plugin in Hermes: set `door = \"plugin\"`"
+                ));
+            }
+            Some(feature) => {
+                let able = ask("v1/capabilities").await.map_err(for_operator)?;
+                let features = able.pointer("/features");
+                if features.and_then(|it| it.get(feature)) != Some(&Value::Bool(true)) {
+                    return Err(format!(
+                        "the Hermes at {peer} does not offer `{feature}`, which this door needs"
+                    ));
+                }
+            }
+            None => {}
         }
         let version = health.get("version").and_then(Value::as_str);
         Ok(format!(
@@ -244,6 +269,9 @@ impl Agent for Hermes {
             return;
         }
         if let Ok(Some(name)) = session.name().await {
+            if self.config.door == HermesDoor::Plugin {
+                return self.forget_chat(&name).await;
+            }
             let path = record::path_of(&name);
             if let Err(halt) = self.api.ask(Method::DELETE, &path, None).await {
                 tracing::warn!(reason = in_full(halt), "a session could not be removed");
@@ -259,6 +287,7 @@ impl Agent for Hermes {
         match self.config.door {
             HermesDoor::Completions => self.run_completions(turn, events).await,
             HermesDoor::Runs => self.run_runs(turn, events).await,
+            HermesDoor::Plugin => self.run_plugin(turn, events).await,
         }
     }
 }

@@ -67,6 +67,9 @@ pub enum HermesDoor {
     /// `/v1/chat/completions` of the API server: Hermes reads its own record of the session, with
     /// the tool calls in it. A cancelled turn may still end there and leave its answer in the session.
     Completions,
+    /// nuncio's plugin in Hermes: a true turn in a chat of its gateway, with everything that is set up
+    /// there. Answers come whole, not piece by piece.
+    Plugin,
 }
 
 /// What is done with a request for approval.
@@ -104,6 +107,19 @@ impl HermesConfig {
             );
             return Some(("session", message));
         }
+        if self.door == HermesDoor::Plugin {
+            if self.live_session().is_some_and(|chat| !is_chat(chat)) {
+                let message = format!(
+                    "`session` must be `{PER_CONTEXT}` or PLATFORM:TYPE:CHAT for the door `plugin`, \
+                     for example `telegram:dm:42`"
+                );
+                return Some(("session", message));
+            }
+            if self.profile.is_some() {
+                let message = "the door `plugin` leads to the one Hermes that the plugin is in; leave `profile` out";
+                return Some(("profile", message.to_owned()));
+            }
+        }
         if self.profile.as_deref().is_some_and(|name| !is_name(name)) {
             return Some(("profile", "`profile` is no name of a profile".to_owned()));
         }
@@ -113,6 +129,12 @@ impl HermesConfig {
         }
         None
     }
+}
+
+/// Whether this names a chat of a platform.
+fn is_chat(name: &str) -> bool {
+    let parts: Vec<_> = name.splitn(3, ':').collect();
+    parts.len() == 3 && !parts.contains(&"")
 }
 
 fn default_session() -> String {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::{ControlDesk, HttpResponse, json};
 use crate::agents::{Gate, ServedAgent, parts_text};
 use crate::bindings::answer;
+use crate::fleet::workers;
 use crate::ids;
 use crate::operations::{Asked, Reply};
 use crate::security::Caller;
@@ -135,7 +136,10 @@ impl ControlDesk {
             answer_within: Some(ANSWER_LIMIT),
             ..Asked::plain(Caller::operator(), agent.clone(), Dialect::V1)
         };
-        let request = Request::SendMessage(SendMessageRequest::new(message));
+        let mut request = SendMessageRequest::new(message);
+        // Its session goes when it has answered.
+        request.metadata = Some(workers::local_metadata());
+        let request = Request::SendMessage(request);
         match self.operations.run(asked, request).await.map_err(told)? {
             Reply::Answer(Response::SendMessage(SendMessageResponse::Message(message))) => {
                 Ok(parts_text(&message.parts))

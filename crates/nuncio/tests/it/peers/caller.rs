@@ -1,7 +1,7 @@
 //! The client commands, aimed at one agent.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 
 use serde_json::Value;
 
@@ -108,16 +108,17 @@ impl Running {
     }
 
     /// The documents up to its end, which has to be good.
-    pub(super) fn rest(mut self) -> Vec<Value> {
-        let lines: Vec<_> = self
-            .stdout
-            .by_ref()
-            .lines()
-            .map(|line| line.expect("UTF-8"))
-            .collect();
-        let status = self.child.wait().expect("it ends");
+    pub(super) fn rest(self) -> Vec<Value> {
+        let (lines, status) = self.end();
         assert!(status.success(), "{status}: {lines:?}");
-        lines.iter().map(|line| document(line)).collect()
+        lines
+    }
+
+    /// The documents up to its end, and how it ended.
+    pub(super) fn end(mut self) -> (Vec<Value>, ExitStatus) {
+        let lines = self.stdout.by_ref().lines();
+        let lines = lines.map(|line| document(&line.expect("UTF-8"))).collect();
+        (lines, self.child.wait().expect("it ends"))
     }
 }
 

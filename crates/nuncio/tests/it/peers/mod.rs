@@ -13,6 +13,8 @@ mod conversation;
 mod dealings;
 mod fleet;
 mod hermes;
+mod hermes_api;
+mod hermes_plugin;
 mod hops;
 mod instruction;
 mod outcomes;

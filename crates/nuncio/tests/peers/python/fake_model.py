@@ -1,16 +1,19 @@
 """A model's endpoint without a model: says how many messages of a user it was shown.
 
-Prints its port. Words in the last message tell it what to do:
-`say=TEXT` answers with just that, `fail=STATUS` refuses, `hold` begins an answer only when its
-connection is closed or half a minute has passed.
+Prints its port. Words in the last line of the last message tell it what to do, since messages that
+were not answered come as one: `say=TEXT` answers with just that, `fail=STATUS` refuses, `hold` begins
+an answer only when its connection is closed or half a minute has passed, `show` anywhere in the message
+answers with all of it. `GET /held` waits until one more answer is held.
 """
 
 import json
 import re
 import select
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HOLD_SECONDS = 30
+HELD = threading.Semaphore(0)
 
 
 def text_of(message):
@@ -22,8 +25,11 @@ def text_of(message):
 
 def answer_to(messages):
     asked = [text_of(it) for it in messages if it.get("role") == "user"]
-    last = asked[-1] if asked else ""
+    lines = asked[-1].strip().splitlines() if asked else []
+    last = lines[-1] if lines else ""
     told = re.search(r"say=(.*)", last)
+    if asked and re.search(r"\bshow\b", asked[-1]):
+        return last, f"SHOWN {asked[-1]}"
     return last, told.group(1) if told else f"SEEN {len(asked)}"
 
 
@@ -41,6 +47,9 @@ class Endpoint(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
+        if self.path == "/held":
+            self.reply(200, b"true" if HELD.acquire(timeout=HOLD_SECONDS) else b"false")
+            return
         model = {"id": "fake", "object": "model", "context_length": 131072}
         self.reply(200, json.dumps({"object": "list", "data": [model]}).encode())
 
@@ -53,6 +62,7 @@ class Endpoint(BaseHTTPRequestHandler):
             self.reply(int(refusal.group(1)), json.dumps(error).encode())
             return
         if re.search(r"\bhold\b", last):
+            HELD.release()
             select.select([self.connection], [], [], HOLD_SECONDS)
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         base = {"id": "c", "created": 1, "model": "fake"}

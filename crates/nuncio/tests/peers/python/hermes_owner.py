@@ -1,6 +1,6 @@
-"""The owner of a Hermes, at its API server: `say SESSION TEXT` and `rows SESSION`.
+"""The owner of a Hermes, at its API server: `say SESSION TEXT`, `rows SESSION` and `sessions SOURCE`.
 
-Prints JSON: the answer's text, or the roles and texts of a session.
+Prints JSON: the answer's text, the roles and texts of a session, or the ids of sessions.
 """
 
 import json
@@ -26,6 +26,9 @@ if what == "say":
     message = {"role": "user", "content": text[0]}
     whole = ask("/v1/chat/completions", {"model": "hermes-agent", "messages": [message]})
     print(json.dumps(whole["choices"][0]["message"]["content"]))
+elif what == "sessions":
+    found = ask(f"/api/sessions?limit=200&source={urllib.parse.quote(session)}")["data"]
+    print(json.dumps([it["id"] for it in found]))
 else:
     rows = ask(f"/api/sessions/{urllib.parse.quote(session, safe='')}/messages")["data"]
     print(json.dumps([[row["role"], row["content"]] for row in rows]))
