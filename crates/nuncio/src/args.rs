@@ -8,8 +8,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    agents, card, config, config_show, demo, discover, doctor, generate, history, peers, push,
-    send, serve, task, worker,
+    agents, card, chat, config, config_show, demo, discover, doctor, generate, history, peers,
+    push, send, serve, task, worker,
 };
 use crate::exit_code::ExitCode;
 use crate::output::{self, CliError, Format, Output};
@@ -37,6 +37,7 @@ pub(crate) enum Command {
     Serve(Box<serve::ServeArgs>),
     Demo(Box<demo::DemoArgs>),
     Send(Box<send::SendArgs>),
+    Chat(Box<chat::ChatArgs>),
     /// Tasks of an agent: get, list, cancel, subscribe.
     Task(Noun<task::TaskCommand>),
     /// Agent cards: who an agent is, how it is reached, and who says so.

@@ -2,11 +2,13 @@
 
 pub(crate) mod agents;
 pub(crate) mod card;
+pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod config_show;
 pub(crate) mod demo;
 pub(crate) mod discover;
 pub(crate) mod doctor;
+mod exchange;
 pub(crate) mod generate;
 pub(crate) mod history;
 pub(crate) mod peers;
@@ -28,6 +30,7 @@ pub(crate) async fn run(command: Command) -> ExitCode {
         Command::Serve(args) => serve::run(*args).await,
         Command::Demo(args) => demo::run(*args).await,
         Command::Send(args) => send::run(*args).await,
+        Command::Chat(args) => chat::run(*args).await,
         Command::Task(noun) => task::run(noun.command).await,
         Command::Card(noun) => card::run(noun.command).await,
         Command::Discover(args) => discover::run(*args).await,

@@ -229,7 +229,7 @@ fn resume(task: &Task, agent: &AgentSettings) -> String {
 }
 
 /// ` -a REF --a2a-version V`: what stood on the command line of it.
-fn agent_flags(agent: &AgentSettings) -> String {
+pub(crate) fn agent_flags(agent: &AgentSettings) -> String {
     let mut flags = String::new();
     if let Some(reference) = agent.reference.as_ref().filter(|_| agent.reference_by_flag) {
         flags += &format!(" -a {}", quoted(reference));
@@ -241,7 +241,7 @@ fn agent_flags(agent: &AgentSettings) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

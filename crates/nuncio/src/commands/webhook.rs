@@ -11,7 +11,7 @@ use nuncio_wire::operation::{DeleteTaskPushNotificationConfigRequest, GetTaskReq
 use nuncio_wire::{Request, Response, StreamResponse, TaskPushNotificationConfig};
 use url::Url;
 
-use crate::commands::send::with_card;
+use crate::commands::exchange::with_card;
 use crate::commands::wait::Watcher;
 use crate::output::{self, CliError};
 

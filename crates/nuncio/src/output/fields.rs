@@ -34,17 +34,7 @@ impl Fields {
 
     /// A block: its label alone on a line, the content, one blank line.
     pub(crate) fn block(&mut self, label: &str, content: &str) -> &mut Self {
-        let content: String = content
-            .replace("\r\n", "\n")
-            .chars()
-            .map(|c| {
-                if is_unsafe(c) && !matches!(c, '\n' | '\t') {
-                    char::REPLACEMENT_CHARACTER
-                } else {
-                    c
-                }
-            })
-            .collect();
+        let content = printable(content);
         let _ = writeln!(self.text, "{label}:\n{}\n", content.trim_end_matches('\n'));
         self
     }
@@ -53,6 +43,16 @@ impl Fields {
     pub(crate) fn finish(self) -> String {
         self.text
     }
+}
+
+/// A text of several lines that cannot move a cursor or colour a screen.
+pub(crate) fn printable(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => c,
+        c if is_unsafe(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.replace("\r\n", "\n").chars().map(shown).collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,9 @@ use crate::exit_code::ExitCode;
 pub(crate) use card_text::{SignatureState, card_text};
 pub(crate) use error::CliError;
 pub(crate) use fields::Fields;
-pub(crate) use task_text::{TaskPrinter, history, message_text, task_line, task_text};
+pub(crate) use task_text::{
+    TaskPrinter, history, message_text, parts_text, repeats_results, task_line, task_text,
+};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -5,7 +5,7 @@ use nuncio_wire::{
     Artifact, Message, Part, PartContent, Role, StreamResponse, Task, TaskState, TaskStatus,
 };
 
-use crate::output::fields::Fields;
+use crate::output::fields::{Fields, printable};
 
 /// A whole task.
 pub(crate) fn task_text(task: &Task, verbose: bool) -> String {
@@ -74,6 +74,30 @@ pub(crate) fn message_text(message: &Message, verbose: bool) -> String {
         metadata(&mut fields, message.metadata.as_ref());
     }
     fields.finish()
+}
+
+/// Parts as people read them: texts as they are, everything else on lines of its own.
+pub(crate) fn parts_text(parts: &[Part]) -> String {
+    let mut text = String::new();
+    for part in parts {
+        match part.as_text() {
+            Some(said) => text += &printable(said),
+            None => {
+                if !text.is_empty() && !text.ends_with('\n') {
+                    text.push('\n');
+                }
+                let mut fields = Fields::default();
+                part_fields(&mut fields, part);
+                text += &fields.finish();
+            }
+        }
+    }
+    text
+}
+
+/// Whether the task's last words only say again what its artifacts say.
+pub(crate) fn repeats_results(task: &Task) -> bool {
+    repeats(&task.status, &artifact_texts(task))
 }
 
 /// Prints the events of a stream, each in the form that a whole task has.
@@ -154,10 +178,7 @@ fn status_message(fields: &mut Fields, status: &TaskStatus, said: &str, verbose:
     let Some(message) = &status.message else {
         return;
     };
-    let repeats = status.state == TaskState::Completed
-        && message.parts.iter().all(|part| part.as_text().is_some())
-        && message.text().trim() == said.trim();
-    if repeats && !verbose {
+    if repeats(status, said) && !verbose {
         return;
     }
     for part in &message.parts {
@@ -166,6 +187,15 @@ fn status_message(fields: &mut Fields, status: &TaskStatus, said: &str, verbose:
             None => part_fields(fields, part),
         }
     }
+}
+
+fn repeats(status: &TaskStatus, said: &str) -> bool {
+    let message = status.message.as_ref();
+    status.state == TaskState::Completed
+        && message.is_some_and(|message| {
+            message.parts.iter().all(|part| part.as_text().is_some())
+                && message.text().trim() == said.trim()
+        })
 }
 
 fn artifact_fields(fields: &mut Fields, artifact: &Artifact, verbose: bool) {

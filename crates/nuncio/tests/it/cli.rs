@@ -78,7 +78,13 @@ impl Program {
     }
 
     pub fn spawn(&self, arguments: &[&str]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_nuncio"))
+        self.command(arguments).spawn().unwrap()
+    }
+
+    /// The command, with pipes on all sides.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nuncio"));
+        command
             .args(arguments)
             .env_clear()
             .env("HOME", self.home())
@@ -88,9 +94,8 @@ impl Program {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap()
+            .kill_on_drop(true);
+        command
     }
 
     pub async fn run(&self, arguments: &[&str]) -> Ran {

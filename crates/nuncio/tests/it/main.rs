@@ -5,6 +5,7 @@ mod cli;
 mod cli_bindings;
 mod cli_card;
 mod cli_card_signatures;
+mod cli_chat;
 mod cli_credentials;
 mod cli_errors;
 mod cli_push;

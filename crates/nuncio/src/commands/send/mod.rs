@@ -8,22 +8,21 @@ pub(crate) mod push;
 use std::sync::Arc;
 
 use clap::Args;
-use nuncio_client::{
-    Client, ClientError, EventStream, Follow, TaskView, WebhookReceiver, new_message_id,
-};
+use nuncio_client::{Client, Progress, TaskView, WebhookReceiver, new_message_id};
 use nuncio_wire::operation::SendMessageRequest;
-use nuncio_wire::{ErrorKind, Message, Metadata, Request, Response, Role, StreamResponse};
+use nuncio_wire::{Message, Metadata, Role};
 
-use crate::agent::{connect, credential_hint};
+use crate::agent::connect;
 use crate::client_settings::{
     AgentOptions, AgentSettings, OutputOptions, WaitOptions, WaitSettings, agent_settings, switch,
     text_setting, wait_settings,
 };
+use crate::commands::exchange::Exchange;
 use crate::commands::session::Session;
 use crate::commands::wait::{Final, Watcher, about, cut_short, show, within};
 use crate::commands::webhook::{Registered, WebhookFlags, follow};
 use crate::exit_code::ExitCode;
-use crate::output::{self, CliError};
+use crate::output::CliError;
 
 /// Send a message to an agent and wait for its answer.
 #[derive(Debug, Args)]
@@ -67,6 +66,17 @@ struct Plan {
     request: SendMessageRequest,
     /// Where the events come to, if not by a stream.
     receiver: Option<WebhookReceiver>,
+}
+
+impl Plan {
+    fn exchange<'a>(&'a self, client: &'a Client, wants_stream: bool) -> Exchange<'a> {
+        Exchange {
+            client,
+            request: &self.request,
+            pace: self.wait.pace,
+            wants_stream,
+        }
+    }
 }
 
 /// Runs the command.
@@ -138,7 +148,10 @@ async fn send(session: &Session, mut plan: Plan) -> Result<(), CliError> {
             let client = Arc::new(client);
             let work = async {
                 push::require(&client)?;
-                ask(&client, &plan, &mut view, &mut watcher).await?;
+                let mut observe =
+                    |progress: Progress<'_>, view: &TaskView| watcher.observe(progress, view);
+                let exchange = plan.exchange(&client, session.stream);
+                exchange.ask(&mut view, &mut observe).await?;
                 registered = view
                     .task()
                     .and_then(|task| Registered::new(&client, &task.id, receiver.config()));
@@ -166,94 +179,16 @@ async fn exchange(
     watcher: &mut Watcher,
 ) -> Result<(), CliError> {
     let client = connect(&plan.agent).await?;
-    let pushes = &plan.request.configuration.task_push_notification_config;
-    if pushes.is_some() {
+    let configuration = &plan.request.configuration;
+    if configuration.task_push_notification_config.is_some() {
         push::require(&client)?;
     }
-    let leave = plan.request.configuration.return_immediately;
-    let stream = if leave {
-        None
-    } else {
-        open_stream(session, &client, plan).await?
-    };
-    if stream.is_none() {
-        ask(&client, plan, view, watcher).await?;
-        if leave {
-            return Ok(());
-        }
+    let exchange = plan.exchange(&client, session.stream);
+    let mut observe = |progress: Progress<'_>, view: &TaskView| watcher.observe(progress, view);
+    if configuration.return_immediately {
+        return exchange.ask(view, &mut observe).await;
     }
-    let follow = Follow {
-        client: &client,
-        pace: plan.wait.pace,
-        stream_errors_end: session.stream,
-        observe: &mut |progress, view| watcher.observe(progress, view),
-    };
-    follow
-        .run(view, stream)
-        .await
-        .map_err(|error| with_card(error, &client))
-}
-
-/// Sends the message without a stream.
-async fn ask(
-    client: &Client,
-    plan: &Plan,
-    view: &mut TaskView,
-    watcher: &mut Watcher,
-) -> Result<(), CliError> {
-    let answer = client
-        .call(Request::SendMessage(plan.request.clone()))
-        .await;
-    let Response::SendMessage(answer) = answer.map_err(|error| with_card(error, client))? else {
-        return Err(CliError::internal("the answer is of another call"));
-    };
-    *view = TaskView::of_answer(answer);
-    if let Some(event) = as_event(view) {
-        watcher.event(&event, view);
-    }
-    Ok(())
-}
-
-/// The stream of the send, if the agent has streams. What it refuses for want of them runs nothing,
-/// so that the same message can be sent the plain way.
-async fn open_stream(
-    session: &Session,
-    client: &Client,
-    plan: &Plan,
-) -> Result<Option<EventStream>, CliError> {
-    if !client.can_stream() {
-        if session.stream {
-            output::warn("the agent does not stream: waiting for the result instead");
-        }
-        return Ok(None);
-    }
-    match client
-        .stream(Request::SendStreamingMessage(plan.request.clone()))
-        .await
-    {
-        Ok(stream) => Ok(Some(stream)),
-        Err(error) if !session.stream && lacks_streams(&error) => Ok(None),
-        Err(error) => Err(with_card(error, client)),
-    }
-}
-
-fn lacks_streams(error: &ClientError) -> bool {
-    error.is_protocol(ErrorKind::UnsupportedOperation)
-        || error.is_protocol(ErrorKind::MethodNotFound)
-}
-
-fn as_event(view: &TaskView) -> Option<StreamResponse> {
-    let task = view.task().cloned().map(StreamResponse::Task);
-    task.or_else(|| view.message().cloned().map(StreamResponse::Message))
-}
-
-/// A refused credential gets the flag that the agent's card wants.
-pub(crate) fn with_card(error: ClientError, client: &Client) -> CliError {
-    let error = CliError::from(error);
-    if error.is_about_credentials() {
-        return error.or_hint(|| credential_hint(client.card()));
-    }
-    error
+    exchange.run(view, &mut observe).await
 }
 
 /// A refused id is shown as it came, with the way to see more (a2a-cli specification 8.1).

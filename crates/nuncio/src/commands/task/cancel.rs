@@ -10,7 +10,8 @@ use crate::client_settings::{
     AgentOptions, AgentSettings, OutputOptions, WaitOptions, agent_settings, text_setting,
     wait_settings,
 };
-use crate::commands::send::{read_metadata, with_card};
+use crate::commands::exchange::with_card;
+use crate::commands::send::read_metadata;
 use crate::commands::session::Session;
 use crate::commands::wait::{Final, cut_short, show, within};
 use crate::exit_code::ExitCode;

@@ -10,7 +10,7 @@ use crate::client_settings::{
     AgentOptions, AgentSettings, OutputOptions, WaitOptions, WaitSettings, agent_settings,
     wait_settings,
 };
-use crate::commands::send::with_card;
+use crate::commands::exchange::with_card;
 use crate::commands::session::Session;
 use crate::commands::wait::{Final, Watcher, about, cut_short, show, within};
 use crate::exit_code::ExitCode;

@@ -10,7 +10,7 @@ use crate::client_settings::{
     AgentOptions, AgentSettings, OutputOptions, WaitOptions, agent_settings, text_setting,
     wait_settings,
 };
-use crate::commands::send::with_card;
+use crate::commands::exchange::with_card;
 use crate::commands::session::Session;
 use crate::commands::wait::{cut_short, within};
 use crate::exit_code::ExitCode;

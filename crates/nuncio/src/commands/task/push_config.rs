@@ -15,8 +15,8 @@ use crate::agent::connect;
 use crate::client_settings::{
     AgentOptions, OutputOptions, WaitOptions, agent_settings, wait_settings,
 };
+use crate::commands::exchange::with_card;
 use crate::commands::send::push::{PushFlags, require};
-use crate::commands::send::with_card;
 use crate::commands::session::Session;
 use crate::commands::wait::{cut_short, within};
 use crate::exit_code::ExitCode;

@@ -13,8 +13,8 @@ use crate::client_settings::{
     AgentOptions, AgentSettings, OutputOptions, WaitOptions, WaitSettings, agent_settings,
     wait_settings,
 };
+use crate::commands::exchange::with_card;
 use crate::commands::send::push::require;
-use crate::commands::send::with_card;
 use crate::commands::session::Session;
 use crate::commands::wait::{Final, Watcher, about, cut_short, show, within};
 use crate::commands::webhook::{self, Registered, WebhookFlags};
