@@ -8,6 +8,7 @@ pub mod load;
 mod process_facts;
 mod report;
 mod served;
+pub mod turns;
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ Usage: cargo xtask bench [OPTIONS]
 
   --quick          one short round, to see that it works; appends nothing
   --only CASE,…    only these of: send-16 get-16 stream-16 stream-1 send-64 rest-16 grpc-16 growth
-                   drop webhooks answers
+                   drop webhooks answers turns chunks
   --rounds N       rounds (3)
   --seconds S      length of one measurement (3)
   --no-build       takes the programs in target/release as they are
@@ -52,6 +53,7 @@ const GROWTH: &str = "growth";
 const DROP: &str = "drop";
 const WEBHOOKS: &str = "webhooks";
 const ANSWERS: &str = "answers";
+const SINGLE: [&str; 6] = [GROWTH, DROP, WEBHOOKS, ANSWERS, turns::TURNS, turns::CHUNKS];
 /// Webhooks of each task whose answer is measured beside one without.
 const MANY_WEBHOOKS: usize = 10;
 
@@ -71,6 +73,8 @@ struct Settings {
     posting_tasks: u64,
     /// Answers that `answers` measures.
     answers: u64,
+    /// Turns that `turns` holds.
+    turns: u64,
     builds: bool,
     appends: bool,
 }
@@ -84,7 +88,8 @@ impl Settings {
             tasks: 500_000,
             streams: 10_000,
             posting_tasks: 3_000,
-            answers: 500,
+            answers: 1_000,
+            turns: 2_000,
             builds: true,
             appends: true,
         };
@@ -111,6 +116,7 @@ impl Settings {
                         streams,
                         posting_tasks: 300,
                         answers: 50,
+                        turns: 200,
                         appends: false,
                         ..it
                     };
@@ -118,10 +124,8 @@ impl Settings {
                 unknown => bail!("xtask bench: unknown argument `{unknown}`\n\n{HELP}"),
             }
         }
-        let known = |case: &str| {
-            CASES.iter().any(|(name, ..)| *name == case)
-                || [GROWTH, DROP, WEBHOOKS, ANSWERS].contains(&case)
-        };
+        let known =
+            |case: &str| CASES.iter().any(|(name, ..)| *name == case) || SINGLE.contains(&case);
         if let Some(unknown) = it.only.iter().find(|case| !known(case)) {
             bail!("xtask bench: there is no case `{unknown}`\n\n{HELP}");
         }
@@ -176,6 +180,7 @@ pub fn main(arguments: &[String]) -> Result<()> {
     }
     for _ in 0..settings.rounds {
         post_webhooks(&settings, &mut findings)?;
+        turns::measure(&settings, &mut findings.turns)?;
     }
     let report = findings.markdown();
     println!("\n{report}");
@@ -217,13 +222,11 @@ fn measure(settings: &Settings, server: Server, findings: &mut Findings) -> Resu
 fn plan(served: &Served, mode: Mode, connections: usize, seconds: f64, requests: u64) -> Plan {
     Plan {
         address: served.address,
-        path: "/".to_owned(),
-        mode,
         connections,
         seconds,
         requests,
-        webhooks: 0,
         process: served.process(),
+        ..Plan::of_no_server(mode)
     }
 }
 

@@ -15,7 +15,7 @@ use super::process_facts;
 use crate::process;
 
 /// Core of the server; the load generator has the other one.
-const SERVER_CORE: &str = "1";
+pub(super) const SERVER_CORE: &str = "1";
 /// Core of the load generator.
 pub(super) const LOAD_CORE: &str = "0";
 
@@ -49,6 +49,8 @@ pub(super) struct Options {
     pub(super) slow_agent: bool,
     /// Serve an agent that asks back when it is told to, and post to receivers on this machine.
     pub(super) webhooks: bool,
+    /// Serve a live agent that answers at once.
+    pub(super) acp_agent: bool,
 }
 
 /// A running server.
@@ -174,6 +176,12 @@ fn nuncio(
     }
     if options.webhooks {
         text.push_str(WEBHOOKS);
+    }
+    if options.acp_agent {
+        let agent = binaries.join("bench-agent");
+        text.push_str(&format!(
+            "[agents.live]\nbackend = \"acp\"\ncommand = [{agent:?}]\n"
+        ));
     }
     if !text.is_empty() {
         let config = home.join("nuncio.toml");

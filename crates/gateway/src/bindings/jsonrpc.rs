@@ -29,7 +29,8 @@ pub async fn serve(
         Err(refused) => return error(&refused.id, &refused.error, Dialect::V1),
     };
     if fleet::is_asked(operations, head, &call) {
-        return fleet::serve_call(operations, head, agent, &call).await;
+        // Boxed, so that the usual call does not carry room for the rare one.
+        return Box::pin(fleet::serve_call(operations, head, agent, &call)).await;
     }
     let version = requested_version(head);
     let policy = negotiation(operations);

@@ -14,22 +14,42 @@ use super::courier::Courier;
 
 /// Pause before a store that is away is asked again.
 pub(super) const STORE_PAUSE: Duration = Duration::from_secs(1);
+/// From an event to the look at its webhooks: an answer that the same event completes is written
+/// first, and what a quick turn commits meanwhile is looked at once.
+const BREATH: Duration = Duration::from_millis(5);
+/// Tasks that are taken up together after one breath.
+const TASKS_AT_ONCE: usize = 1024;
 
 impl Push {
     /// Serves tasks that moved until the gateway stops.
     pub(super) async fn deliver(self: Arc<Self>, mut woken: mpsc::UnboundedReceiver<Arc<str>>) {
+        let mut moved = Vec::new();
         loop {
-            let task = tokio::select! {
-                () = self.closing.cancelled() => return,
-                task = woken.recv() => task,
+            let gathering = async {
+                let count = woken.recv_many(&mut moved, TASKS_AT_ONCE).await;
+                tokio::time::sleep(BREATH).await;
+                count
             };
-            let Some(task) = task else { return };
-            if let Err(error) = self.look_at(&task).await {
-                tracing::error!(%error, %task, "push notifications wait for the store");
-                tokio::select! {
-                    () = self.closing.cancelled() => return,
-                    () = tokio::time::sleep(STORE_PAUSE) => self.moved(&task),
-                }
+            let count = tokio::select! {
+                () = self.closing.cancelled() => return,
+                count = gathering => count,
+            };
+            if count == 0 {
+                return;
+            }
+            for task in moved.drain(..) {
+                self.look_until_seen(&task).await;
+            }
+        }
+    }
+
+    /// One look, again after a pause while the store is away.
+    async fn look_until_seen(self: &Arc<Self>, task: &Arc<str>) {
+        if let Err(error) = self.look_at(task).await {
+            tracing::error!(%error, %task, "push notifications wait for the store");
+            tokio::select! {
+                () = self.closing.cancelled() => {}
+                () = tokio::time::sleep(STORE_PAUSE) => self.moved(task),
             }
         }
     }

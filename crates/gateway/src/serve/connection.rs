@@ -4,6 +4,8 @@
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::error::Error;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
+use super::gathered_writes::GatheredWrites;
 use super::limits::{MAX_HEAD_BYTES, MAX_HEADERS, MAX_HTTP2_HEADER_LIST, MAX_HTTP2_STREAMS};
 use super::listen::Entrance;
 use super::service::{Peer, Service};
@@ -95,6 +98,9 @@ async fn speaks_http2(socket: &TcpStream) -> io::Result<bool> {
     }
 }
 
+/// Why a connection broke.
+type Failure = Box<dyn Error + Send + Sync>;
+
 /// One connection's requests on their way to the service.
 struct Serving {
     peer: Peer,
@@ -104,11 +110,11 @@ struct Serving {
 }
 
 impl Serving {
-    async fn serve(self, socket: impl Socket, is_http2: bool) -> hyper::Result<()> {
+    async fn serve(self, socket: impl Socket, is_http2: bool) -> Result<(), Failure> {
         if is_http2 {
             self.http2(socket).await
         } else {
-            self.http1(socket).await
+            Ok(self.http1(socket).await?)
         }
     }
 
@@ -147,7 +153,7 @@ impl Serving {
         connection.await
     }
 
-    async fn http2(self, socket: impl Socket) -> hyper::Result<()> {
+    async fn http2(self, socket: impl Socket) -> Result<(), Failure> {
         let Self {
             peer,
             certified,
@@ -156,21 +162,25 @@ impl Serving {
         } = self;
         let serve_one = service_fn(move |request| {
             let (service, certified) = (service.clone(), certified.clone());
-            async move { Ok::<_, Infallible>(service.serve(peer, certified, request).await) }
+            // Boxed, because it is large and hyper moves it several times on its way to a task.
+            Box::pin(
+                async move { Ok::<_, Infallible>(service.serve(peer, certified, request).await) },
+            )
         });
+        let socket = GatheredWrites::new(socket);
         let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_header_list_size(MAX_HTTP2_HEADER_LIST)
             .max_concurrent_streams(MAX_HTTP2_STREAMS)
             .keep_alive_interval(HTTP2_PING)
-            .serve_connection(TokioIo::new(socket), serve_one);
+            .serve_connection(TokioIo::new(socket.clone()), serve_one);
         tokio::pin!(connection);
         tokio::select! {
-            served = &mut connection => return served,
+            served = poll_fn(|cx| socket.poll(connection.as_mut(), cx)) => return served,
             () = stopping.cancelled() => {}
         }
         connection.as_mut().graceful_shutdown();
-        connection.await
+        poll_fn(|cx| socket.poll(connection.as_mut(), cx)).await
     }
 }
 

@@ -11,6 +11,7 @@ mod connection;
 pub mod control;
 mod cross_origin;
 mod forwarded;
+mod gathered_writes;
 mod grpc_call;
 mod head;
 mod limits;

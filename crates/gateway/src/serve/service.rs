@@ -246,6 +246,7 @@ impl Service {
             Ok(body) => body,
             Err((status, error)) => return speech.refuse(&error, Some(status)),
         };
+        // What is rare is boxed, so that the usual request does not carry room for it.
         match route {
             Route::JsonRpc(agent) => match self.agent(agent.as_deref()) {
                 Some(found) => {
@@ -263,19 +264,25 @@ impl Service {
                 rest::serve(&self.operations, &head, &target, found, is_named, body).await
             }
             Route::Legacy(agent) => match self.agent(agent.as_deref()) {
-                Some(found) => openfang::serve(&self.operations, &head, found, &body).await,
+                Some(found) => {
+                    Box::pin(openfang::serve(&self.operations, &head, found, &body)).await
+                }
                 None => no_agent(),
             },
             Route::Fleet(agent, target) => match (self.agent(Some(&agent)), target) {
                 (None, _) => no_agent(),
                 (Some(found), fleet::Target::Operation(method, resource)) => {
                     let what = (method, &resource);
-                    fleet::serve_operation(&self.operations, &head, found, what, &body).await
+                    let serving =
+                        fleet::serve_operation(&self.operations, &head, found, what, &body);
+                    Box::pin(serving).await
                 }
-                (Some(found), _) => fleet::serve(&self.operations, &head, found, &body).await,
+                (Some(found), _) => {
+                    Box::pin(fleet::serve(&self.operations, &head, found, &body)).await
+                }
             },
             Route::LegacyGet(id) => openfang::get(&self.operations, &head, &id).await,
-            Route::LegacySend => openfang::send(&self.operations, &head, &body).await,
+            Route::LegacySend => Box::pin(openfang::send(&self.operations, &head, &body)).await,
             Route::LegacyCancel(id) => openfang::cancel(&self.operations, &head, &id).await,
             other => self.nothing(&other, parts),
         }

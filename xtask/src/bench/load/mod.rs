@@ -7,6 +7,7 @@ mod drop_streams;
 mod grpc;
 mod request;
 mod response;
+mod turns;
 mod webhooks;
 
 use std::cell::{Cell, RefCell};
@@ -51,6 +52,12 @@ pub enum Mode {
     Deliver,
     /// `SendMessage` to a task that asked, which has webhooks.
     Answer,
+    /// `SendStreamingMessage` in one conversation with a live agent.
+    Turns,
+    /// The same turns with the agent itself, without a server.
+    DirectTurns,
+    /// One stream of as many chunks as there are `requests`.
+    Chunks,
     /// `SendStreamingMessage` on a new connection, dropped after the first event.
     Drop,
     /// `SubscribeToTask` on one live task, on a new connection, dropped after the first event.
@@ -75,8 +82,28 @@ pub struct Plan {
     /// Webhooks of each task that is answered.
     #[serde(default)]
     pub webhooks: usize,
+    /// The agent to talk to without a server, and its arguments.
+    #[serde(default)]
+    pub program: Vec<String>,
     /// The server's process, to read its CPU time and memory from `/proc`.
     pub process: u32,
+}
+
+impl Plan {
+    /// One connection to nowhere, whose process is this one.
+    pub(super) fn of_no_server(mode: Mode) -> Self {
+        Self {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            path: "/".to_owned(),
+            mode,
+            connections: 1,
+            seconds: 0.0,
+            requests: 0,
+            webhooks: 0,
+            program: Vec::new(),
+            process: std::process::id(),
+        }
+    }
 }
 
 /// What a run measured.
@@ -97,6 +124,8 @@ pub struct Outcome {
     /// Most CPU time that the server spent between two looks at its clock, in microseconds, in a
     /// counted run: a pause of the server's own making, whatever else the machine does.
     pub longest_work: f64,
+    /// The most memory in KiB that the server had while chunks streamed.
+    pub peak_kib: u64,
     /// What the server held around the streams of `drop` and `subscribe`.
     pub dropped: Option<Dropped>,
 }
@@ -124,6 +153,9 @@ pub fn run(plan: &Plan) -> Result<Outcome> {
             }
             Mode::Deliver => webhooks::deliver(plan).await,
             Mode::Answer => webhooks::answer_questions(plan).await,
+            Mode::Turns => turns::hold(plan).await,
+            Mode::DirectTurns => turns::hold_directly(plan).await,
+            Mode::Chunks => turns::stream_chunks(plan).await,
             Mode::Drop | Mode::Subscribe => drop_streams::open_and_drop(plan).await,
         }
     })
@@ -267,6 +299,7 @@ fn outcome(shared: &Shared, cpu: Duration, took: Duration) -> Outcome {
         first_event: shared.first_event.borrow().quantiles(),
         events: each(shared.events.get() as f64),
         longest_work: shared.longest_work.get().as_secs_f64() * 1e6,
+        peak_kib: 0,
         dropped: None,
     }
 }
@@ -280,7 +313,9 @@ async fn requests_of(plan: &Plan) -> Result<Vec<Request>> {
     match plan.mode {
         Mode::Rest => Ok(vec![Request::send_rest(&target)]),
         Mode::Send | Mode::Grpc | Mode::Deliver | Mode::Answer => Ok(vec![Request::send(&target)]),
-        Mode::Stream | Mode::Drop => Ok(vec![Request::stream(&target)]),
+        Mode::Stream | Mode::Drop | Mode::Turns | Mode::DirectTurns | Mode::Chunks => {
+            Ok(vec![Request::stream(&target)])
+        }
         Mode::Get => {
             let mut sent = Vec::new();
             for _ in 0..TASKS_TO_GET {

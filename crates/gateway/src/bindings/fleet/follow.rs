@@ -47,7 +47,8 @@ impl Follower<'_> {
                 let id = self.id_shown(subscription.task().id).await;
                 Ok(Opened::Live(subscription, id).into_response())
             }
-            Err(refused) => match self.ask_again(&refused).await {
+            // Boxed, so that what succeeds does not carry room for it.
+            Err(refused) => match Box::pin(self.ask_again(&refused)).await {
                 Some(response) => Ok(response),
                 None => Err(Err(refused)),
             },

@@ -4,6 +4,7 @@ use nuncio_wire::bindings::grpc::GrpcStatus;
 use nuncio_wire::dialects::protobuf::Package;
 use nuncio_wire::dialects::{self, Dialect};
 use nuncio_wire::{A2aError, ErrorKind, Method, Request, Response, StreamResponse};
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::deadline::Deadline;
@@ -80,7 +81,8 @@ async fn run(
     let base = (method == Method::GetExtendedAgentCard).then(|| head.base(operations.config()));
     asked.base.clone_from(&base);
     let activated = operations.activated_extensions(&asked, &request);
-    let reply = deadline.wait(operations.run(asked, request)).await?;
+    let work = pin!(operations.run(asked, request));
+    let reply = deadline.wait(work).await?;
     let reply = reply.or_else(|error| public_card(desk, package, base, &agent, error));
     let response = match reply.map_err(refuse)? {
         Reply::Answer(response) | Reply::AnswerFrom(response, _) => {

@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use nuncio_wire::A2aError;
 use nuncio_wire::bindings::grpc::{GrpcStatus, code, read_timeout};
+use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -26,8 +27,12 @@ impl Deadline {
         Ok(Self(Some(Instant::now() + time.min(LONGEST))))
     }
 
-    /// The output of `work`, or the status of a call whose time is over.
-    pub(super) async fn wait<T>(self, work: impl Future<Output = T>) -> Result<T, GrpcStatus> {
+    /// The output of `work`, or the status of a call whose time is over. Work is large, so it stays
+    /// where it is.
+    pub(super) async fn wait<T>(
+        self,
+        work: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<T, GrpcStatus> {
         let Some(deadline) = self.0 else {
             return Ok(work.await);
         };

@@ -6,6 +6,7 @@ use hyper::body::Frame;
 use nuncio_wire::bindings::grpc::{self, GrpcStatus, code};
 use nuncio_wire::dialects::protobuf::Package;
 use nuncio_wire::{A2aError, ErrorKind, StatusTable, StreamResponse};
+use std::pin::pin;
 
 use super::deadline::Deadline;
 use super::outcome;
@@ -53,7 +54,8 @@ impl Events {
             if !piece.is_empty() && !self.subscription.has_ready() {
                 break;
             }
-            match self.deadline.wait(self.subscription.next()).await {
+            let next = self.deadline.wait(pin!(self.subscription.next())).await;
+            match next {
                 Err(status) => self.end = Some(status),
                 Ok(None) => self.end = Some(self.outcome()),
                 Ok(Some((event, last))) => {
