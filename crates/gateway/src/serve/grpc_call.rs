@@ -26,7 +26,7 @@ impl Service {
             cards: &self.cards,
         };
         match self.read_message(body).await {
-            Ok(body) => grpc::serve(desk, head, operation, &body).await,
+            Ok(body) => grpc::serve(desk, head, operation, body).await,
             Err(refused) => refused,
         }
     }
@@ -50,8 +50,8 @@ impl Service {
             return grpc::refusal(&error, StatusTable::default(), target.dialect());
         }
         match self.read_message(body).await {
-            Ok(body) if target == grpc::Target::HealthCheck => grpc::check(&self.operations, &body),
-            Ok(body) => grpc::watch(&self.operations, &body),
+            Ok(body) if target == grpc::Target::HealthCheck => grpc::check(&self.operations, body),
+            Ok(body) => grpc::watch(&self.operations, body),
             Err(refused) => refused,
         }
     }

@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use super::request::{Request, TEXT, Target, first_id};
 use super::{Outcome, Plan, Shared, connect, outcome};
 use crate::bench::process_facts;
-use crate::bench::turns::agent::{CHUNKS, SPOKEN_AT, now_nanos};
+use crate::bench::turns::agent::{CHUNK, CHUNKS, SPOKEN_AT, now_nanos};
 
 /// Turns before those that count: the agent starts, its session begins.
 const FIRST_TURNS: u64 = 20;
@@ -76,16 +76,53 @@ pub(super) async fn stream_chunks(plan: &Plan) -> Result<Outcome> {
     .await?;
     let took = started.elapsed();
     shared.record(took, took, plan.requests);
+    let said = text_of_last_task(plan, &conversation).await?;
+    let wanted = plan.requests * CHUNK.len() as u64;
+    if said != wanted {
+        bail!("the task holds {said} bytes of text, the agent said {wanted}");
+    }
     let mut outcome = outcome(&shared, shared.clock.now()? - cpu, took);
     outcome.peak_kib = peak_kib;
     Ok(outcome)
 }
 
-fn say(plan: &Plan, conversation: &str, id: u64, text: &str) -> Request {
-    let target = Target {
+/// Bytes of text in the artifacts of the conversation's last task.
+async fn text_of_last_task(plan: &Plan, conversation: &str) -> Result<u64> {
+    let target = target(plan);
+    let params = json!({ "contextId": conversation, "pageSize": 1, "includeArtifacts": true });
+    let request = Request::call(&target, "ListTasks", &params.to_string());
+    let mut stream = connect(plan.address).await?;
+    stream.write_all(request.bytes()).await?;
+    let mut answer = Vec::new();
+    let body = loop {
+        if stream.read_buf(&mut answer).await? == 0 {
+            bail!("the server closed the connection within an answer");
+        }
+        let head = answer.windows(4).position(|it| it == b"\r\n\r\n");
+        let body = head.map(|head| &answer[head + 4..]);
+        // An answer is whole when it is JSON.
+        if let Some(json) = body.and_then(|it| serde_json::from_slice::<Value>(it).ok()) {
+            break json;
+        }
+    };
+    let artifacts = body["result"]["tasks"][0]["artifacts"].as_array();
+    let parts = artifacts.into_iter().flatten();
+    let parts = parts.flat_map(|it| it["parts"].as_array().into_iter().flatten());
+    Ok(parts
+        .filter_map(|part| part["text"].as_str())
+        .map(|text| text.len() as u64)
+        .sum())
+}
+
+fn target(plan: &Plan) -> Target {
+    Target {
         host: plan.address.to_string(),
         path: plan.path.clone(),
-    };
+    }
+}
+
+fn say(plan: &Plan, conversation: &str, id: u64, text: &str) -> Request {
+    let target = target(plan);
     let message = json!({
         "messageId": format!("{id:x}"), "contextId": conversation, "role": "ROLE_USER",
         "parts": [{ "text": text }],

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 /// What a long answer consists of: 20 bytes.
-const CHUNK: &str = "twenty bytes of text";
+pub(crate) const CHUNK: &str = "twenty bytes of text";
 /// What stands before the moment of a short answer.
 pub(crate) const SPOKEN_AT: &str = "spoken at ";
 /// What a prompt for a long answer ends with, followed by the number of chunks.

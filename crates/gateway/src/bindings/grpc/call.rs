@@ -1,5 +1,6 @@
 //! One operation of A2A over gRPC.
 
+use bytes::Bytes;
 use nuncio_wire::bindings::grpc::GrpcStatus;
 use nuncio_wire::dialects::protobuf::Package;
 use nuncio_wire::dialects::{self, Dialect};
@@ -35,7 +36,7 @@ pub async fn serve(
     desk: Desk<'_>,
     head: &Head<'_>,
     (package, method): (Package, Method),
-    body: &[u8],
+    body: Bytes,
 ) -> HttpResponse {
     match run(desk, head, package, method, body).await {
         Ok(response) => response,
@@ -48,9 +49,10 @@ async fn run(
     head: &Head<'_>,
     package: Package,
     method: Method,
-    body: &[u8],
+    body: Bytes,
 ) -> Result<HttpResponse, GrpcStatus> {
     let operations = desk.operations;
+    let length = body.len();
     let message = outcome::single_message(body, operations.config().server.max_body_bytes)?;
     let agents = operations.agents();
     let agent = head.host_agent.clone().or_else(|| agents.default_agent());
@@ -75,7 +77,7 @@ async fn run(
         let text = "This gateway serves no agent.";
         refuse(A2aError::new(ErrorKind::MethodNotFound, text))
     })?;
-    let payload = payload(&request);
+    let payload = payload(&request, length);
     let is_named = head.host_agent.is_some();
     let mut asked = asked(head, agent.clone(), is_named, dialect, &payload).map_err(refuse)?;
     let base = (method == Method::GetExtendedAgentCard).then(|| head.base(operations.config()));
@@ -100,9 +102,10 @@ async fn run(
 }
 
 /// What tells a repeated send from another one. The bytes of a message would not: maps have no order
-/// in protobuf.
-fn payload(request: &Request) -> Vec<u8> {
-    let mut payload = Vec::new();
+/// in protobuf. `length` is that of those bytes.
+fn payload(request: &Request, length: usize) -> Vec<u8> {
+    // JSON's names and quotes make as much again of a short message.
+    let mut payload = Vec::with_capacity(2 * length);
     if matches!(
         request,
         Request::SendMessage(_) | Request::SendStreamingMessage(_)

@@ -19,7 +19,7 @@ pub(super) const MAX_QUESTION_BYTES: usize = 4 * 1024;
 
 /// Answers `Check`.
 #[must_use]
-pub fn check(operations: &Operations, body: &[u8]) -> HttpResponse {
+pub fn check(operations: &Operations, body: Bytes) -> HttpResponse {
     match health_of(operations, body) {
         Ok(Health::ServiceUnknown) => {
             let text = "There is no service of this name here; reflection lists them.";
@@ -32,7 +32,7 @@ pub fn check(operations: &Operations, body: &[u8]) -> HttpResponse {
 
 /// Answers `Watch`: how it is now, and that it is over when the gateway stops.
 #[must_use]
-pub fn watch(operations: &Arc<Operations>, body: &[u8]) -> HttpResponse {
+pub fn watch(operations: &Arc<Operations>, body: Bytes) -> HttpResponse {
     let now = match health_of(operations, body) {
         Ok(health) => health,
         Err(status) => return outcome::refused(&status),
@@ -69,7 +69,7 @@ fn end() -> Frame<Bytes> {
     Frame::trailers(outcome::trailers(&GrpcStatus::ok()))
 }
 
-fn health_of(operations: &Operations, body: &[u8]) -> Result<Health, GrpcStatus> {
+fn health_of(operations: &Operations, body: Bytes) -> Result<Health, GrpcStatus> {
     let message = outcome::single_message(body, MAX_QUESTION_BYTES)?;
     let refuse = |error: A2aError| GrpcStatus::of_error(&error, StatusTable::default());
     let service = read_request(&message).map_err(refuse)?;

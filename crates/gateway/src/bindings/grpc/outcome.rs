@@ -68,9 +68,8 @@ pub fn refusal(error: &A2aError, table: StatusTable, dialect: Dialect) -> HttpRe
 }
 
 /// The one message of a body.
-pub(super) fn single_message(body: &[u8], max: usize) -> Result<Bytes, GrpcStatus> {
-    let mut reader = grpc::FrameReader::new(max);
-    reader.feed(body);
+pub(super) fn single_message(body: Bytes, max: usize) -> Result<Bytes, GrpcStatus> {
+    let mut reader = grpc::FrameReader::of(body, max);
     let message = reader.next_message().map_err(not_a_frame)?;
     match message {
         Some(message) if !reader.is_inside() => Ok(message),

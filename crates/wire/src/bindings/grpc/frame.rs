@@ -47,6 +47,15 @@ impl FrameReader {
         }
     }
 
+    /// A reader of bytes that are all there; they are not copied if nobody else holds them.
+    #[must_use]
+    pub fn of(bytes: Bytes, max_message: usize) -> Self {
+        Self {
+            buffer: bytes.into(),
+            max_message,
+        }
+    }
+
     /// Adds bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
