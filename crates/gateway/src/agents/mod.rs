@@ -15,6 +15,7 @@ use crate::sessions::Session;
 pub use crate::tasks::TurnEvents;
 
 pub mod acp;
+mod callbacks;
 pub mod command;
 mod completions;
 pub mod conformance;
@@ -35,11 +36,11 @@ mod told;
 mod upstream;
 mod webhook;
 
+pub use callbacks::{Callback, Callbacks, Receipt};
 pub use gate::{AgentGate, Gate};
 pub(crate) use part_text::parts_text;
 pub use reply::INPUT_REQUIRED_MARKER;
 pub use served::{Agents, ServedAgent, TurnLimits, probe_all};
-pub use webhook::{Callback, Callbacks, Receipt};
 
 /// An agent behind the gateway.
 #[async_trait]

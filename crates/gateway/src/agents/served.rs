@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::Agent;
 use super::acp::Acp;
+use super::callbacks::Callbacks;
 use super::command::Command;
 use super::conformance::{Conformance, INPUT_MODES, ProfileSwitches};
 use super::echo::Echo;
@@ -20,7 +21,7 @@ use super::hermes::Hermes;
 use super::openai::OpenAi;
 use super::own_skills::{Known, OwnSkills};
 use super::upstream::Upstream;
-use super::webhook::{Callbacks, Webhook};
+use super::webhook::Webhook;
 use crate::card::BaseUrl;
 use crate::config::{AgentConfig, BackendConfig, Config, DEFAULT_TURN_TIMEOUT, PeerConfig};
 use crate::ids;
@@ -86,7 +87,12 @@ impl ServedAgent {
             BackendConfig::OpenAi(openai) => (Box::new(OpenAi::new(openai)?), openai.turn_timeout),
             BackendConfig::Hermes(hermes) => (Box::new(Hermes::new(hermes)?), hermes.turn_timeout),
             BackendConfig::Upstream(upstream) => (
-                Box::new(Upstream::new(upstream, house.peers)?),
+                Box::new(Upstream::new(
+                    upstream,
+                    house.peers,
+                    &house.callbacks,
+                    house.base.as_ref(),
+                )?),
                 upstream.turn_timeout,
             ),
             BackendConfig::Webhook(webhook) => {

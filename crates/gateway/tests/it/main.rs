@@ -47,5 +47,6 @@ mod tls;
 mod upstream;
 mod upstream_faults;
 mod upstream_peer;
+mod upstream_push;
 mod webhook_agent;
 mod webhook_agent_faults;

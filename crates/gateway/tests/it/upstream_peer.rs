@@ -37,9 +37,11 @@ impl Peer {
 
     pub fn config(&self, settings: &str) -> String {
         let base = &self.service.base;
-        format!(
-            "[agents.front]\nbackend = \"a2a\"\nurl = \"{base}\"\npoll_interval = \"10ms\"\n{settings}\n"
-        )
+        let pace = match settings.contains("poll_interval") {
+            true => "",
+            false => "poll_interval = \"10ms\"",
+        };
+        format!("[agents.front]\nbackend = \"a2a\"\nurl = \"{base}\"\n{pace}\n{settings}\n")
     }
 
     /// The next call, which must be this one. Who asks for the card gets it.

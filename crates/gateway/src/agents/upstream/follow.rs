@@ -3,10 +3,11 @@
 
 use nuncio_client::{Client, ClientError, ClientErrorKind, EventStream};
 use nuncio_wire::operation::{CancelTaskRequest, GetTaskRequest, SendMessageResponse};
-use nuncio_wire::{ErrorKind, Request, Response, StreamResponse, Task};
+use nuncio_wire::{ErrorKind, Request, Response, StreamResponse, Task, TaskPushNotificationConfig};
 use std::time::Duration;
 use tokio::time::Instant;
 
+use super::bell::Hook;
 use super::letter;
 use super::relay::{Halt, Relay, no_answer};
 use crate::agents::TurnEnd;
@@ -15,6 +16,9 @@ use crate::agents::TurnEnd;
 pub(super) const CANCEL_LIMIT: Duration = Duration::from_secs(10);
 /// First pause between two questions after a task; grows by half up to the configured one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Shortest pause between two questions while the agent posts the news of the task: for what is lost on
+/// the way.
+const PAUSE_WHILE_TOLD: Duration = Duration::from_secs(60);
 /// How often a stream that gives nothing is taken up again before the task is only asked for.
 const MAX_IDLE_STREAMS: u32 = 3;
 
@@ -27,6 +31,7 @@ impl Relay<'_> {
             }
             if self.known.has_arrived(self.turn) {
                 self.begin();
+                self.hear_again();
                 self.has_gap = true;
                 return self.follow().await;
             }
@@ -57,7 +62,21 @@ impl Relay<'_> {
         // The id of a new task is wanted early, for its cancel and for a restart. Where it is known, an
         // answer at once could still be about the question that is answered here.
         request.configuration.return_immediately = self.task.is_none();
-        match self.client.call(Request::SendMessage(request)).await? {
+        request.configuration.task_push_notification_config = self.wish_to_hear().await?;
+        let answer = match self
+            .client
+            .call(Request::SendMessage(request.clone()))
+            .await
+        {
+            Err(error) if self.bell.hangs() && may_mind_the_webhook(&error) => {
+                tracing::debug!(%error, "no posts after all");
+                self.bell.take_down();
+                request.configuration.task_push_notification_config = None;
+                self.client.call(Request::SendMessage(request)).await
+            }
+            answer => answer,
+        };
+        match answer? {
             Response::SendMessage(SendMessageResponse::Task(task)) | Response::Task(task) => {
                 self.take(StreamResponse::Task(task)).await
             }
@@ -122,8 +141,40 @@ impl Relay<'_> {
                 let is_of_use = self.count > before + 1;
                 idle_streams = if is_of_use { 0 } else { idle_streams + 1 };
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 3 / 2).min(self.config.poll_interval.get().max(FIRST_PAUSE));
+            let interval = self.config.poll_interval.get().max(FIRST_PAUSE);
+            if self.bell.hangs() {
+                pause = match self.bell.has_rung() {
+                    true => interval.max(PAUSE_WHILE_TOLD),
+                    false => interval,
+                };
+            }
+            tokio::select! {
+                () = self.bell.rung() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+            pause = (pause * 3 / 2).min(interval);
+        }
+    }
+
+    /// An address for the agent's news, if it may post them and cannot stream them. It is kept before it
+    /// is told.
+    async fn wish_to_hear(&mut self) -> Result<Option<TaskPushNotificationConfig>, Halt> {
+        let can_post = self.client.card().capabilities.push_notifications == Some(true);
+        if !can_post || self.client.can_stream() || !self.bell.can_ring() {
+            return Ok(None);
+        }
+        let before = self.known.hook.as_ref();
+        let hook = Hook::new(&self.turn.task_id, before);
+        self.known.hook = Some(hook.clone());
+        self.known.keep(&self.turn.session).await?;
+        Ok(self.bell.hang(&hook))
+    }
+
+    /// Opens the address again that was told before a restart.
+    fn hear_again(&mut self) {
+        let hook = self.known.hook.as_ref();
+        if let Some(hook) = hook.filter(|hook| hook.is_for(&self.turn.task_id)) {
+            self.bell.hang(hook);
         }
     }
 
@@ -184,6 +235,13 @@ pub(super) async fn within(
 fn is_no_stream(error: &ClientError) -> bool {
     error.is_protocol(ErrorKind::MethodNotFound)
         || error.is_protocol(ErrorKind::UnsupportedOperation)
+}
+
+/// Whether a send may have been refused for the webhook in it.
+fn may_mind_the_webhook(error: &ClientError) -> bool {
+    error.is_protocol(ErrorKind::PushNotificationNotSupported)
+        || error.is_protocol(ErrorKind::UnsupportedOperation)
+        || error.is_protocol(ErrorKind::InvalidParams)
 }
 
 /// Whether the same question may be answered later.

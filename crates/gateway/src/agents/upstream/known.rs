@@ -6,6 +6,7 @@ use nuncio_store::StoreError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::bell::Hook;
 use crate::agents::Turn;
 use crate::sessions::Session;
 
@@ -20,6 +21,9 @@ pub(super) struct Known {
     /// The context there, once it was told.
     context: Option<String>,
     tasks: Vec<KnownTask>,
+    /// Where the news of the last turn are posted to, if anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hook: Option<Hook>,
 }
 
 /// One task here and there.

@@ -2,8 +2,9 @@
 //!
 //! Our ids stay here and theirs stay there: `known` keeps which belongs to which, `letter` puts what is
 //! said into the other side's terms, `follow`, `relay` and `growth` pass a task's events on, `link` finds
-//! the agent.
+//! the agent, `bell` is where it posts that there are news.
 
+mod bell;
 mod follow;
 mod growth;
 mod known;
@@ -16,14 +17,18 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use indexmap::IndexMap;
 use nuncio_client::ClientErrorKind;
 use nuncio_wire::AgentSkill;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+use self::bell::Doorbell;
 use self::follow::{CANCEL_LIMIT, cancel_there, within};
 use self::known::Known;
 use self::link::Link;
 use self::relay::{Halt, Relay};
+use super::callbacks::Callbacks;
 use super::{Agent, Turn, TurnEnd, TurnEvents};
+use crate::card::BaseUrl;
 use crate::config::{PeerConfig, UpstreamConfig};
 use crate::sessions::Session;
 
@@ -35,24 +40,40 @@ const LEARN_LIMIT: Duration = Duration::from_secs(4);
 pub struct Upstream {
     config: UpstreamConfig,
     link: Link,
+    /// Where it may post news, if that is wanted.
+    doorbell: Option<Doorbell>,
     caller_header: Option<HeaderName>,
 }
 
 impl Upstream {
-    /// The agent that `config` names, whose secrets have been resolved; `peers` are those it may name.
+    /// The agent that `config` names, whose secrets have been resolved; `peers` are those it may name. It
+    /// posts its news to addresses below `base`, where `callbacks` takes them.
     ///
     /// # Errors
     /// What is missing or cannot be used.
     pub fn new(
         config: &UpstreamConfig,
         peers: &IndexMap<String, PeerConfig>,
+        callbacks: &Arc<Callbacks>,
+        base: Option<&BaseUrl>,
     ) -> Result<Self, String> {
+        let own = config.callback_base.as_ref();
+        let base = own.map(|url| BaseUrl::told(url.as_str())).or(base.cloned());
+        if config.push && base.is_none() {
+            return Err(
+                "there is no address that the agent could post to: set `callback_base` or \
+                 `server.public_url`, or leave `push` out"
+                    .to_owned(),
+            );
+        }
+        let base = base.filter(|_| config.push);
         let header = config.caller_header.as_deref().map(str::parse);
         let caller_header: Option<HeaderName> = header
             .transpose()
             .map_err(|_| "`caller_header` is no name of a header".to_owned())?;
         Ok(Self {
             link: Link::new(config, peers)?,
+            doorbell: base.map(|base| Doorbell::new(callbacks, base)),
             caller_header,
             config: config.clone(),
         })
@@ -81,8 +102,9 @@ impl Upstream {
             Err(error) => return Attempt::NotBegun(error.into()),
         };
         let learned = CancellationToken::new();
-        let mut relay = match Relay::new(turn, events, client, &self.config, learned.clone()).await
-        {
+        let (config, doorbell) = (&self.config, self.doorbell.as_ref());
+        let relay = Relay::new(turn, events, client, config, doorbell, learned.clone()).await;
+        let mut relay = match relay {
             Ok(relay) => relay,
             Err(halt) => return Attempt::NotBegun(halt),
         };
@@ -102,6 +124,7 @@ impl Upstream {
                 outcome = &mut talk => Some(outcome),
             }
         };
+        relay.bell.take_down();
         match outcome {
             Some(Ok(end)) => Attempt::Ended(end),
             Some(Err(halt)) if relay.has_begun() => {

@@ -11,6 +11,7 @@ use nuncio_wire::{
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+use super::bell::{Bell, Doorbell};
 use super::follow::{CANCEL_LIMIT, cancel_there, within};
 use super::growth::{growth, joined};
 use super::known::Known;
@@ -88,6 +89,8 @@ pub(super) struct Relay<'a> {
     pub(super) has_gap: bool,
     /// Events that came.
     pub(super) count: u64,
+    /// Where the agent may post news.
+    pub(super) bell: Bell<'a>,
 }
 
 impl<'a> Relay<'a> {
@@ -96,6 +99,7 @@ impl<'a> Relay<'a> {
         events: &'a mut TurnEvents,
         client: Arc<Client>,
         config: &'a UpstreamConfig,
+        doorbell: Option<&'a Doorbell>,
         learned: CancellationToken,
     ) -> Result<Self, Halt> {
         let known = Known::of(&turn.session).await?;
@@ -114,6 +118,7 @@ impl<'a> Relay<'a> {
             last_said: None,
             has_gap: false,
             count: 0,
+            bell: Bell::silent(doorbell),
         })
     }
 

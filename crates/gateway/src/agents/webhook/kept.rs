@@ -4,12 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agents::Turn;
+use crate::agents::callbacks::new_token;
 use crate::agents::completions::Halt;
 use crate::config::Secret;
 use crate::ids;
-
-/// Bytes of a token: not to be guessed.
-const TOKEN_BYTES: usize = 32;
 
 /// A turn that waits for its answer.
 #[derive(Serialize, Deserialize)]
@@ -64,12 +62,6 @@ impl Kept {
 
 fn lost(error: &nuncio_store::StoreError) -> Halt {
     Halt::fault("the turn could not be kept", error.to_string())
-}
-
-fn new_token() -> String {
-    let mut bytes = [0; TOKEN_BYTES];
-    getrandom::fill(&mut bytes).expect("the system gives random numbers");
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

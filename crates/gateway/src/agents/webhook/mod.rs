@@ -1,10 +1,9 @@
 //! The `webhook` backend: a message is posted to an agent's webhook, which posts its answer to an address
 //! that is good for that turn alone; or the message is delivered, and that is all.
 //!
-//! `post` signs and repeats, `callbacks` knows who waits, `answer` reads, `kept` outlives a restart.
+//! `post` signs and repeats, `callbacks` beside this folder knows who waits, `answer` reads, `kept` outlives a restart.
 
 mod answer;
-mod callbacks;
 mod kept;
 mod letter;
 mod post;
@@ -15,10 +14,9 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use self::answer::Answer;
-pub use self::callbacks::{Callback, Callbacks, Receipt};
-use self::callbacks::{Opening, Verdict};
 use self::kept::Kept;
 use self::post::Post;
+use super::callbacks::{Callback, Callbacks, Opening, Verdict};
 use super::completions::Halt;
 use super::reply::{Reply, Said};
 use super::told::Told;

@@ -90,6 +90,7 @@ impl BackendConfig {
     pub(crate) fn callback_base(&self) -> Option<&WebUrl> {
         match self {
             BackendConfig::Webhook(it) => it.callback_base.as_ref(),
+            BackendConfig::Upstream(it) => it.callback_base.as_ref(),
             _ => None,
         }
     }

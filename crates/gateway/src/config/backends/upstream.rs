@@ -48,6 +48,15 @@ pub struct UpstreamConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("X-Caller"))]
     pub caller_header: Option<String>,
+    /// Whether an agent that can post the news of a task, but has no streams, is told to post them here.
+    /// Until it does, and once a minute after that, it is asked all the same.
+    #[serde(default)]
+    pub push: bool,
+    /// Where the agent reaches this gateway for that, if not at `server.public_url` or the listener's
+    /// address: it posts below `/callback` there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!("http://host.docker.internal:8081"))]
+    pub callback_base: Option<WebUrl>,
     /// Pause between two questions after a task that cannot be followed by a stream.
     #[serde(default = "default_poll_interval")]
     pub poll_interval: Duration,

@@ -1,7 +1,7 @@
-//! Where agents post their answers: which turn waits at which address.
+//! Where agents post answers and news of tasks: which turn waits at which address.
 //!
-//! An address holds the task's id and a token, which is compared in constant time and good for one turn.
-//! What is posted is acknowledged when the turn has stored it, and not before.
+//! An address holds an id, the task's or one of the turn's own, and a token, which is compared in constant
+//! time and good for one turn. An answer is acknowledged when the turn has stored it, and not before.
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -16,6 +16,16 @@ use crate::config::Secret;
 const MAX_WAITING: usize = 16;
 /// Addresses that are remembered after their turns, to say so to whoever posts there late.
 const MAX_REMEMBERED: usize = 1024;
+
+/// Bytes of a token: not to be guessed.
+const TOKEN_BYTES: usize = 32;
+
+/// A token for an address.
+pub(super) fn new_token() -> String {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes).expect("the system gives random numbers");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// All turns that wait for a post.
 #[derive(Debug, Default)]
@@ -47,6 +57,14 @@ pub struct Callback {
     pub body: Bytes,
     /// Where to say what became of it. Dropped: the turn is over.
     pub(super) reply: oneshot::Sender<Verdict>,
+}
+
+impl Callback {
+    /// Acknowledges what holds nothing that would have to be kept.
+    pub(super) fn noted(self) {
+        // Whoever posted it may have gone.
+        let _ = self.reply.send(Verdict::Stored);
+    }
 }
 
 /// What a turn says of a post.
@@ -177,6 +195,11 @@ pub(super) struct Opening {
 }
 
 impl Opening {
+    /// A post that is there already.
+    pub(super) fn next_now(&mut self) -> Option<Callback> {
+        self.posts.try_recv().ok()
+    }
+
     /// The next post with the right token. Cancel-safe.
     pub(super) async fn next(&mut self) -> Callback {
         match self.posts.recv().await {
