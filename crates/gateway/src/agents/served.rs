@@ -338,6 +338,11 @@ impl Agents {
             .cloned()
     }
 
+    /// The agents that anybody may be told of, in the order of the configuration.
+    pub fn listed(&self) -> impl Iterator<Item = &Arc<ServedAgent>> {
+        self.iter().filter(|agent| !agent.config.workers_only)
+    }
+
     /// The agents in the order of the configuration.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<ServedAgent>> {
         self.by_name.values()

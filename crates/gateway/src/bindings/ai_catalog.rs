@@ -37,7 +37,7 @@ struct Entry {
 /// The catalog of these agents, in the order of the configuration.
 pub(super) fn write(agents: &Agents, base: &BaseUrl) -> Vec<u8> {
     let publisher = base.host();
-    let entries = agents.iter().map(|agent| Entry {
+    let entries = agents.listed().map(|agent| Entry {
         identifier: format!("urn:air:{publisher}:agent:{}", agent.name),
         r#type: AGENT_CARD,
         url: base

@@ -115,7 +115,7 @@ impl Cards {
 
     /// Every agent's card in the form of the old address, by name.
     pub fn agent_list(&self, base: &BaseUrl) -> HttpResponse {
-        let mut names: Vec<_> = self.maker.agents().iter().collect();
+        let mut names: Vec<_> = self.maker.agents().listed().collect();
         names.sort_by(|one, other| one.name.cmp(&other.name));
         let mut body = br#"{"agents":["#.to_vec();
         for (index, agent) in names.iter().enumerate() {

@@ -104,6 +104,10 @@ pub struct AgentConfig {
     /// Turns that may wait; more are refused.
     #[serde(default = "default_max_queued_turns")]
     pub max_queued_turns: usize,
+    /// Take only work for a worker (see `[workers]`), no ordinary messages. No list of agents and no
+    /// catalog tells of it.
+    #[serde(default)]
+    pub workers_only: bool,
 }
 
 impl AgentConfig {
@@ -126,6 +130,7 @@ impl AgentConfig {
             icon_url: None,
             max_concurrent_turns: DEFAULT_MAX_CONCURRENT_TURNS,
             max_queued_turns: DEFAULT_MAX_QUEUED_TURNS,
+            workers_only: false,
         }
     }
 }

@@ -110,6 +110,14 @@ impl Config {
                 program.anchor(command, base);
             }
         }
+        if let Some(home) = &mut self.workers.hermes_home {
+            *home = base.join(&*home);
+        }
+        if let Some(program) = self.workers.hermes_command.first_mut()
+            && program.contains('/')
+        {
+            *program = base.join(&program).to_string_lossy().into_owned();
+        }
         for ca in self.peers.values_mut().filter_map(|peer| peer.ca.as_mut()) {
             *ca = base.join(&*ca);
         }

@@ -48,6 +48,7 @@ impl Config {
         self.check_trust(&mut problems);
         self.check_push(&mut problems);
         self.check_openfang(&mut problems);
+        self.check_profiles(&mut problems);
         if self.store.password.is_some() && !matches!(self.store.url, StoreUrl::Postgres(_)) {
             let message = "ignored: only a store at `postgres://…` has a password".to_owned();
             problems.warning("store.password".to_owned(), message);
@@ -92,6 +93,29 @@ impl Config {
             secrets.push(("store.password".to_owned(), password));
         }
         secrets
+    }
+
+    /// Profiles of Hermes are agents by their names.
+    fn check_profiles(&self, problems: &mut Problems) {
+        for (index, profile) in self.workers.hermes_profiles.iter().enumerate() {
+            let key = format!("workers.hermes_profiles.{index}");
+            match self.agents.get(profile) {
+                _ if check_name(profile).is_err() => {
+                    let message = format!(
+                        "`{profile}` is no name of a profile: those have 1 to 64 of `a-z 0-9 - _`"
+                    );
+                    problems.error(key, message);
+                }
+                Some(agent) if !agent.workers_only => {
+                    problems.error(key, format!("an agent has the name `{profile}`, too"));
+                }
+                Some(_) => {}
+                None => {
+                    let message = "it is not known where Hermes is; name its directory";
+                    problems.error("workers.hermes_home".to_owned(), message.to_owned());
+                }
+            }
+        }
     }
 
     fn check_push(&self, problems: &mut Problems) {

@@ -75,6 +75,15 @@ pub fn admit(
     Ok(Some(metadata_of(form)))
 }
 
+/// The refusal of an ordinary message to an agent that takes only work for a worker.
+#[must_use]
+pub fn ordinary(agent: &str) -> A2aError {
+    let text = format!(
+        "Agent '{agent}' takes only work for a worker: send the metadata that asks for one, as `nuncio worker run --remote` does."
+    );
+    A2aError::new(ErrorKind::UnsupportedOperation, text)
+}
+
 /// The metadata of a message that asks for a worker here.
 #[must_use]
 pub fn local_metadata() -> Metadata {
@@ -126,6 +135,7 @@ mod tests {
         WorkersConfig {
             agents: vec!["a".to_owned()],
             callers: vec!["peer:bob".to_owned()],
+            ..WorkersConfig::default()
         }
     }
 

@@ -68,6 +68,9 @@ impl Operations {
         asked.agent.admit_message(goes_on)?;
         let rules = &self.config.workers;
         let task_metadata = workers::admit(&asked.agent.name, &asked.caller, &request, rules)?;
+        if task_metadata.is_none() && asked.agent.config.workers_only && !goes_on {
+            return Err(workers::ordinary(&asked.agent.name));
+        }
         let push_config = request.configuration.task_push_notification_config.take();
         let push_config = self.inline_push_config(&asked, push_config)?;
         for part in &request.message.parts {

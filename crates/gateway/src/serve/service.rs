@@ -177,7 +177,7 @@ impl Service {
                     .legacy_card(&base(), agent.as_deref(), &parts.headers)
             }
             Route::AgentList => {
-                let agents = self.operations.agents().iter();
+                let agents = self.operations.agents().listed();
                 join_all(agents.map(|agent| agent.learn_skills())).await;
                 self.cards.agent_list(&base())
             }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::hermes::{hermes, hermes_in, turn};
+use crate::hermes::{KEY, hermes, hermes_in, turn};
 use crate::rig::{LIMIT, Rig, Store};
 use crate::service::{Asked, Feed, Service, said, status_text, text_of};
 
@@ -185,6 +185,36 @@ async fn one_turn_at_a_time_runs_in_a_session_that_all_callers_share() {
     for task in [first, second] {
         assert!(task["error"].is_null(), "{task}");
     }
+}
+
+#[tokio::test]
+async fn one_turn_at_a_time_runs_in_a_session_that_two_agents_share() {
+    let mut service = Service::start().await;
+    let agent = |name: &str, door: &str| {
+        let (base, key) = (&service.base, KEY.0);
+        format!(
+            "[agents.{name}]\nbackend = \"hermes\"\ndoor = \"{door}\"\nbase_url = \"{base}\"\napi_key = \"file:{key}\"\nsession = \"live\"\n"
+        )
+    };
+    let config = agent("one", "runs") + &agent("other", "completions");
+    let rig = Rig::with_secrets(Store::Memory, &config, &[KEY]).await;
+    rig.call("SendMessage", later(said("x", None, None))).await;
+    let (_, feed) = begin(&mut service, json!([])).await;
+    let mut params = said("y", None, None);
+    params["tenant"] = "other".into();
+    let task = turn(&rig, params, async {
+        say(&feed, "mine").await;
+        assert!(service.is_quiet(), "the other agent's turn began meanwhile");
+        complete(&feed).await;
+        let known = service.next().await;
+        assert_eq!(known.line, "GET /api/sessions/live");
+        known.json(200, &json!({}));
+        let feed = service.expect("POST /v1/chat/completions").await.stream();
+        feed.says("yours").await;
+        feed.done().await;
+    })
+    .await;
+    assert_eq!(text_of(&task), "yours", "{task}");
 }
 
 #[tokio::test]

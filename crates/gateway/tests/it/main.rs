@@ -50,3 +50,4 @@ mod upstream_peer;
 mod upstream_push;
 mod webhook_agent;
 mod webhook_agent_faults;
+mod workers;

@@ -79,6 +79,7 @@ pub(crate) fn load(flags: &Flags, env: Env<'_>) -> Result<Loaded, ConfigErrors> 
     layers.origins.extend(variables.origins);
     layers.apply_flags(flags);
     layers.add_openfang_peers();
+    layers.config.add_profiles(env);
     layers.config.inherit_environment(env);
     layers.check(env)?;
     let mut warnings = variables.warnings;

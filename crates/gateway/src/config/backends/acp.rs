@@ -54,6 +54,25 @@ pub struct AcpConfig {
     pub max_output_bytes: usize,
 }
 
+impl AcpConfig {
+    /// A known agent with nothing else set.
+    #[must_use]
+    pub fn of_preset(preset: AcpPreset) -> Self {
+        Self {
+            preset: Some(preset),
+            command: Vec::new(),
+            program: ProgramConfig::default(),
+            context_dir: false,
+            permissions: AcpPermissions::default(),
+            allow: Vec::new(),
+            start_timeout: DEFAULT_START_TIMEOUT,
+            history_tokens: DEFAULT_HISTORY_TOKENS,
+            turn_timeout: super::DEFAULT_TURN_TIMEOUT,
+            max_output_bytes: super::DEFAULT_MAX_OUTPUT_BYTES,
+        }
+    }
+}
+
 /// Agents whose command is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -44,13 +44,13 @@ impl Hermes {
         home.write(
             "config.yaml",
             &format!(
-                "model: {{provider: custom, default: fake, base_url: \"{base}/v1\", api_key: none-needed, context_length: 131072}}\n\
-                 security: {{allow_lazy_installs: false}}\n\
+                "{}\
                  plugins: {{enabled: [nuncio-bridge, chat]}}\n\
                  platforms:\n  \
                  api_server: {{enabled: true, extra: {{host: 127.0.0.1, port: {api}, key: \"{KEY}\"}}}}\n  \
                  nuncio: {{enabled: true, extra: {{port: {plugin}, token: \"{KEY}\", metrics_url: \"{base}\"}}}}\n  \
-                 chat: {{enabled: true, extra: {{port: {chat}}}}}\n"
+                 chat: {{enabled: true, extra: {{port: {chat}}}}}\n",
+                settings(base)
             ),
         );
         let plugins = home.path().join("plugins");
@@ -110,6 +110,14 @@ impl Hermes {
         let held = json_of("fetch.py", &[&format!("{}/held", self.model.url)]);
         assert_eq!(held, "true", "nothing was held");
     }
+}
+
+/// The settings of a Hermes with this model.
+pub(super) fn settings(model: &str) -> String {
+    format!(
+        "model: {{provider: custom, default: fake, base_url: \"{model}/v1\", api_key: none-needed, context_length: 131072}}\n\
+         security: {{allow_lazy_installs: false}}\n"
+    )
 }
 
 /// What a script prints that has to end well.

@@ -15,6 +15,7 @@ mod fleet;
 mod hermes;
 mod hermes_api;
 mod hermes_plugin;
+mod hermes_profiles;
 mod hops;
 mod instruction;
 mod outcomes;
