@@ -19,6 +19,7 @@ use super::echo::Echo;
 use super::gate::{AgentGate, Gate};
 use super::hermes::Hermes;
 use super::openai::OpenAi;
+use super::openfang::OpenFang;
 use super::own_skills::{Known, OwnSkills};
 use super::upstream::Upstream;
 use super::webhook::Webhook;
@@ -86,6 +87,9 @@ impl ServedAgent {
             BackendConfig::Acp(acp) => (Box::new(Acp::new(name, acp, data_dir)?), acp.turn_timeout),
             BackendConfig::OpenAi(openai) => (Box::new(OpenAi::new(openai)?), openai.turn_timeout),
             BackendConfig::Hermes(hermes) => (Box::new(Hermes::new(hermes)?), hermes.turn_timeout),
+            BackendConfig::OpenFang(openfang) => {
+                (Box::new(OpenFang::new(openfang)), openfang.turn_timeout)
+            }
             BackendConfig::Upstream(upstream) => (
                 Box::new(Upstream::new(
                     upstream,

@@ -39,7 +39,8 @@ pub use allowed_address::AllowedAddress;
 pub use backends::{
     AcpConfig, AcpPermissions, AcpPreset, BackendConfig, CommandConfig, CommandProtocol,
     ConformanceConfig, DEFAULT_TURN_TIMEOUT, EchoConfig, HermesApprovals, HermesConfig, HermesDoor,
-    OpenAiConfig, PeerTransport, ProgramConfig, UpstreamConfig, WebhookConfig, WebhookSignature,
+    OpenAiConfig, OpenFangAgentConfig, PeerTransport, ProgramConfig, UpstreamConfig, WebhookConfig,
+    WebhookSignature,
 };
 pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};

@@ -24,6 +24,7 @@ mod json_rpc;
 mod legacy;
 mod lists;
 mod openai;
+mod openfang_agent;
 mod owners;
 #[path = "../../../store/tests/it/postgres_server.rs"]
 #[allow(dead_code)] // the store's tests use all of it

@@ -161,6 +161,12 @@ impl Feed {
         );
     }
 
+    /// Sends an event of this name.
+    pub async fn event(&self, name: &str, data: &Value) {
+        let event = format!("event: {name}\ndata: {data}\n\n");
+        assert!(self.raw(event).await, "nobody listens");
+    }
+
     /// A chunk of a chat completion.
     pub async fn says(&self, text: &str) {
         let choice = json!({"index": 0, "delta": {"content": text}, "finish_reason": null});

@@ -15,13 +15,15 @@ enum Backend {
     HermesCompletions,
     HermesRuns,
     HermesPlugin,
+    OpenFang,
 }
 
-const ALL: [Backend; 4] = [
+const ALL: [Backend; 5] = [
     Backend::OpenAi,
     Backend::HermesCompletions,
     Backend::HermesRuns,
     Backend::HermesPlugin,
+    Backend::OpenFang,
 ];
 
 impl Backend {
@@ -35,6 +37,7 @@ impl Backend {
             Self::HermesCompletions => hermes("completions"),
             Self::HermesRuns => hermes("runs"),
             Self::HermesPlugin => hermes("plugin"),
+            Self::OpenFang => "backend = \"openfang\"\nagent = \"a\"".to_owned(),
         };
         format!(
             "[agents.a]\n{own}\nbase_url = \"{base}\"\nsilence_timeout = \"500ms\"\nmax_output_bytes = 100000\n"
@@ -50,7 +53,26 @@ impl Backend {
                 .await
                 .json(202, &json!({"run_id": "run_1"}));
         }
+        if let Self::OpenFang = self {
+            let listed = json!([{"id": "1", "name": "a"}]);
+            service.expect("GET /api/agents").await.json(200, &listed);
+        }
         service.next().await
+    }
+
+    /// An event with this data as it is sent.
+    fn event(self, data: &serde_json::Value) -> String {
+        let name = match self {
+            Self::OpenFang if data["content"].is_string() => "event: chunk\n",
+            Self::OpenFang if data["done"] == true => "event: done\n",
+            Self::OpenFang => "event: error\n",
+            _ => "",
+        };
+        format!("{name}data: {data}\n\n")
+    }
+
+    async fn sends(self, feed: &Feed, data: &serde_json::Value) {
+        assert!(feed.raw(self.event(data)).await, "nobody listens");
     }
 
     fn text(self, text: &str) -> serde_json::Value {
@@ -58,19 +80,21 @@ impl Backend {
             Self::HermesRuns => json!({"event": "message.delta", "delta": text}),
             // It says all at its end.
             Self::HermesPlugin => json!({"event": "note", "text": text}),
+            Self::OpenFang => json!({"content": text, "done": false}),
             _ => json!({"choices": [{"index": 0, "delta": {"content": text}}]}),
         }
     }
 
     /// Answers with this text and nothing else.
     async fn answer(self, feed: Feed, text: &str) {
-        feed.data(&self.text(text)).await;
+        self.sends(&feed, &self.text(text)).await;
         let end = match self {
             Self::HermesRuns => json!({"event": "run.completed", "output": "x"}),
             Self::HermesPlugin => json!({"event": "end", "state": "completed", "text": text}),
+            Self::OpenFang => json!({"done": true}),
             _ => return feed.done().await,
         };
-        feed.data(&end).await;
+        self.sends(&feed, &end).await;
     }
 
     /// What it says when it fails in the middle of an answer, and whether that ends its turn.
@@ -86,11 +110,12 @@ impl Backend {
                 let end = json!({"event": "end", "state": "failed", "text": "inner words"});
                 (end, true)
             }
+            Self::OpenFang => (json!({"error": "inner words"}), false),
         }
     }
 
     /// A run that is given up is stopped.
-    async fn given_up(self, service: &mut Service, feed: Option<Feed>) {
+    async fn given_up(self, fault: Fault, service: &mut Service, feed: Option<Feed>) {
         if let Self::HermesRuns = self {
             service
                 .expect("POST /v1/runs/run_1/stop")
@@ -99,6 +124,11 @@ impl Backend {
         }
         if let Some(feed) = feed {
             feed.closed().await;
+        }
+        // A stream that has ended there needs no stop.
+        if let (Self::OpenFang, false) = (self, matches!(fault, Fault::EndsEarly)) {
+            let stop = service.expect("POST /api/agents/1/stop").await;
+            stop.json(200, &json!({}));
         }
     }
 }
@@ -121,22 +151,24 @@ async fn go_wrong(backend: Backend, fault: Fault, feed: Feed) -> Option<Feed> {
         Fault::EndsEarly => drop(feed),
         Fault::Hangs => return Some(feed),
         Fault::Floods => {
-            let event = format!("data: {}\n\n", backend.text(&"x".repeat(1000)));
+            let event = backend.event(&backend.text(&"x".repeat(1000)));
             while feed.raw(event.clone()).await {}
             return Some(feed);
         }
         Fault::InvalidUtf8 => {
-            feed.raw(Bytes::from_static(b"data: {\"a\": \"\xFF\xFE\n\n"))
-                .await;
+            let event = b"event: message\ndata: {\"a\": \"\xFF\xFE\n\n";
+            feed.raw(Bytes::from_static(event)).await;
             return Some(feed);
         }
         Fault::BrokenJson => {
-            feed.raw("data: {\"choices\": [\n\n").await;
+            let whole = backend.event(&backend.text(""));
+            let half = whole.split_inclusive('{').next().unwrap();
+            feed.raw(format!("{half}\n\n")).await;
             return Some(feed);
         }
         Fault::TellsAnError => {
             let (error, is_end) = backend.error();
-            feed.data(&error).await;
+            backend.sends(&feed, &error).await;
             return (!is_end).then_some(feed);
         }
     }
@@ -148,10 +180,10 @@ async fn ends_as_failed(backend: Backend, fault: Fault) {
     let rig = Rig::with_secrets(Store::Memory, &backend.config(&service.base), &[KEY]).await;
     let task = turn(&rig, said("x", None, None), async {
         let feed = backend.asked(&mut service).await.stream();
-        feed.data(&backend.text("so far")).await;
+        backend.sends(&feed, &backend.text("so far")).await;
         let feed = go_wrong(backend, fault, feed).await;
         if !(matches!(fault, Fault::TellsAnError) && backend.error().1) {
-            backend.given_up(&mut service, feed).await;
+            backend.given_up(fault, &mut service, feed).await;
         }
     })
     .await;

@@ -12,10 +12,10 @@ use tokio_util::task::TaskTracker;
 
 use super::record::ours;
 use super::run::Run;
-use super::sessions::Place;
 use crate::agents::Turn;
 use crate::agents::completions::Halt;
 use crate::agents::completions::content;
+use crate::agents::place::Place;
 
 /// How long a question may stay unanswered. Hermes itself waits a minute unless its operator lets it
 /// wait longer, and then goes on without the command.

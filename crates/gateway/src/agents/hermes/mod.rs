@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use self::api::Api;
 use self::approvals::Suspensions;
-use self::sessions::Place;
 use super::completions::Halt;
+use super::place::{Place, place};
 use super::reply::{Reply, Said};
 use super::{Agent, Turn, TurnEnd, TurnEvents, fault, prompt};
 use crate::config::{HermesConfig, HermesDoor};
@@ -90,7 +90,7 @@ impl Hermes {
             Some(name) => name.to_owned(),
             None => sessions::own_name(turn),
         };
-        let place = sessions::place(&self.api.peer(), &lock).await;
+        let place = place(&self.api.peer(), &lock).await;
         let kept = match self.config.live_session() {
             Some(name) => Some(self.live.lock().clone().unwrap_or_else(|| name.to_owned())),
             None => turn.session.name().await.map_err(|error| unread(&error))?,

@@ -4,6 +4,7 @@ mod acp;
 mod command;
 mod hermes;
 mod openai;
+mod openfang;
 mod program;
 mod upstream;
 mod webhook;
@@ -12,6 +13,7 @@ pub use acp::{AcpConfig, AcpPermissions, AcpPreset};
 pub use command::{CommandConfig, CommandProtocol};
 pub use hermes::{HermesApprovals, HermesConfig, HermesDoor};
 pub use openai::OpenAiConfig;
+pub use openfang::OpenFangAgentConfig;
 pub use program::ProgramConfig;
 pub use upstream::{PeerTransport, UpstreamConfig};
 pub use webhook::{WebhookConfig, WebhookSignature};
@@ -43,6 +45,9 @@ pub enum BackendConfig {
     OpenAi(OpenAiConfig),
     /// Speaks to a running Hermes agent.
     Hermes(HermesConfig),
+    /// Speaks to a live agent of a running OpenFang.
+    #[serde(rename = "openfang")]
+    OpenFang(OpenFangAgentConfig),
     /// Passes everything on to another A2A agent.
     #[serde(rename = "a2a")]
     Upstream(UpstreamConfig),
@@ -61,6 +66,7 @@ impl BackendConfig {
             BackendConfig::Acp(_) => "acp",
             BackendConfig::OpenAi(_) => "openai",
             BackendConfig::Hermes(_) => "hermes",
+            BackendConfig::OpenFang(_) => "openfang",
             BackendConfig::Upstream(_) => "a2a",
             BackendConfig::Webhook(_) => "webhook",
             BackendConfig::Conformance(_) => "conformance",
@@ -133,8 +139,9 @@ impl BackendConfig {
     /// The secrets of the backend with their keys.
     pub(crate) fn secrets_mut(&mut self) -> Vec<(&'static str, &mut SecretRef)> {
         match self {
-            BackendConfig::OpenAi(openai) => {
-                let key = openai.api_key.as_mut();
+            BackendConfig::OpenAi(OpenAiConfig { api_key, .. })
+            | BackendConfig::OpenFang(OpenFangAgentConfig { api_key, .. }) => {
+                let key = api_key.as_mut();
                 key.map(|key| ("api_key", key)).into_iter().collect()
             }
             BackendConfig::Hermes(hermes) => vec![("api_key", &mut hermes.api_key)],
