@@ -215,7 +215,8 @@ impl Service {
         answer::with_allow(speech.refuse(&error, Some(status)), allowed)
     }
 
-    /// Everything that needs to know who asks.
+    /// Everything that needs to know who asks. What is rare is boxed, so that the usual request does not
+    /// carry room for it.
     async fn serve_caller(
         &self,
         peer: Peer,
@@ -246,7 +247,6 @@ impl Service {
             Ok(body) => body,
             Err((status, error)) => return speech.refuse(&error, Some(status)),
         };
-        // What is rare is boxed, so that the usual request does not carry room for it.
         match route {
             Route::JsonRpc(agent) => match self.agent(agent.as_deref()) {
                 Some(found) => {
