@@ -18,6 +18,7 @@ mod push;
 mod security;
 mod serve;
 pub mod sessions;
+mod spread;
 mod tasks;
 
 pub use gateway::{Gateway, StartError, open_store};

@@ -3,10 +3,7 @@
 use std::time;
 
 use crate::config::Duration;
-
-/// How much a planned wait may be longer or shorter, so that those who failed together do not come
-/// back together.
-const SPREAD: f64 = 0.2;
+use crate::spread;
 
 /// The plan of deliveries.
 pub(crate) struct Schedule {
@@ -35,13 +32,13 @@ impl Schedule {
 
     /// How long to wait after so many failed tries; `None`: that was the last one.
     pub(crate) fn wait(&self, failed: u32, plea: Plea) -> Option<time::Duration> {
-        self.wait_at(failed, plea, spread())
+        self.wait_at(failed, plea, spread::any())
     }
 
     /// `spread` is from -1 to 1.
     fn wait_at(&self, failed: u32, plea: Plea, spread: f64) -> Option<time::Duration> {
         let place = usize::try_from(failed).ok()?.checked_sub(1)?;
-        let mut planned = self.delays.get(place)?.mul_f64(1.0 + SPREAD * spread);
+        let mut planned = spread::by(*self.delays.get(place)?, spread);
         if plea.slow_down {
             planned += self.slow_down;
         }
@@ -53,14 +50,8 @@ impl Schedule {
     /// The longest wait there can be: a clock that was set back keeps nobody longer.
     pub(super) fn longest(&self) -> time::Duration {
         let longest = self.delays.iter().max().copied().unwrap_or_default();
-        (longest.mul_f64(1.0 + SPREAD) + self.slow_down) * 2
+        (spread::by(longest, 1.0) + self.slow_down) * 2
     }
-}
-
-/// A random number from -1 to 1.
-fn spread() -> f64 {
-    let random = getrandom::u32().unwrap_or(u32::MAX / 2);
-    f64::from(random) / f64::from(u32::MAX) * 2.0 - 1.0
 }
 
 #[cfg(test)]
