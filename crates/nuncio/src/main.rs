@@ -15,6 +15,7 @@ mod reference;
 mod trusted_keys;
 
 use mimalloc::MiMalloc;
+use nuncio_gateway::agents::process::kill_all;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -40,7 +41,8 @@ fn main() -> ExitCode {
         Err(error) => return output::failure(&format!("cannot start: {error}")).into(),
     };
     let code = runtime.block_on(commands::run(command));
-    // What still runs is dropped here, which ends the programs of turns.
+    // What still runs is dropped here, if the threads get to it in time; no program of a turn may stay.
+    kill_all();
     runtime.shutdown_timeout(BLOCKED_THREADS);
     code.into()
 }

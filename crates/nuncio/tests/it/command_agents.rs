@@ -5,6 +5,8 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use crate::program::Place;
 
@@ -110,10 +112,9 @@ fn a_late_answer_of_a_cancelled_program_changes_nothing() {
 #[test]
 fn stopping_the_gateway_stops_its_programs() {
     let place = Place::new();
-    place.script(
-        "slow.sh",
-        "echo $$ > leader; echo begun; sleep 600 & echo $! > child; wait",
-    );
+    // The shell and what it starts hold the pipe open.
+    place.script("slow.sh", "exec 3> alive; sleep 600 & echo begun; wait");
+    let ended = end_of_pipe(&place, "alive");
     let served = place.serve(&["--agent", "slow=./slow.sh", "--store", "memory:"]);
     let mut send = place
         .command(&["send", "-a", &served.url, "--stream", "go"])
@@ -131,9 +132,23 @@ fn stopping_the_gateway_stops_its_programs() {
     // The caller would try for a while to get its stream back.
     send.kill().expect("it still waits");
     send.wait().expect("it ends");
-    for name in ["leader", "child"] {
-        assert!(!runs(&left_by(&place, name)), "{name} still runs");
-    }
+    let end = ended.recv_timeout(Duration::from_secs(20));
+    end.expect("a program still runs");
+}
+
+/// Makes a pipe with this name; a message comes when all who opened it for writing are gone.
+fn end_of_pipe(place: &Place, name: &str) -> mpsc::Receiver<()> {
+    let path = place.path().join(name);
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    let (tell, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut pipe = std::fs::File::open(path).expect("the pipe");
+        std::io::copy(&mut pipe, &mut std::io::sink()).expect("it is read");
+        // The test may have failed meanwhile.
+        let _ = tell.send(());
+    });
+    ended
 }
 
 #[test]

@@ -6,6 +6,9 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::process::Child;
 use tokio::time::{sleep, timeout};
@@ -18,6 +21,43 @@ const LAST_PAUSE: Duration = Duration::from_millis(100);
 /// How long killed processes may take to vanish. Killing cannot be refused, so this passes only
 /// where nobody collects orphans or one hangs in the kernel.
 const VANISH_LIMIT: Duration = Duration::from_secs(1);
+
+/// The groups that have not ended, for [`kill_all`].
+static LIVE: LazyLock<Mutex<Live>> = LazyLock::new(Mutex::default);
+
+#[derive(Default)]
+struct Live {
+    groups: HashSet<Pid>,
+    /// Nothing is to run any longer.
+    is_over: bool,
+}
+
+/// Kills every program that an agent of this process runs, and every one that is started later: this
+/// process ends at once and cannot wait until each of its tasks has been dropped.
+pub fn kill_all() {
+    LIVE.lock().kill_all();
+}
+
+impl Live {
+    fn add(&mut self, group: Pid) {
+        self.groups.insert(group);
+        if self.is_over {
+            signal(group, Signal::SIGKILL);
+        }
+    }
+
+    fn kill_all(&mut self) {
+        self.is_over = true;
+        for group in &self.groups {
+            signal(*group, Signal::SIGKILL);
+        }
+    }
+}
+
+/// A group that is gone already needs no signal.
+fn signal(group: Pid, signal: Signal) {
+    let _ = killpg(group, signal);
+}
 
 /// A process group that is killed at the latest when this is dropped.
 #[derive(Debug)]
@@ -32,10 +72,9 @@ impl Group {
     /// `None` if the leader was waited for already.
     pub fn led_by(leader: &Child) -> Option<Self> {
         let id = leader.id().and_then(|id| i32::try_from(id).ok())?;
-        Some(Self {
-            id: Pid::from_raw(id),
-            over: false,
-        })
+        let id = Pid::from_raw(id);
+        LIVE.lock().add(id);
+        Some(Self { id, over: false })
     }
 
     /// Ends all of it: SIGTERM, after `grace` SIGKILL. Returns when it is gone.
@@ -43,11 +82,11 @@ impl Group {
         if self.over {
             return;
         }
-        self.signal(Signal::SIGTERM);
+        signal(self.id, Signal::SIGTERM);
         // A stopped process takes SIGTERM only when it goes on.
-        self.signal(Signal::SIGCONT);
+        signal(self.id, Signal::SIGCONT);
         if timeout(grace, self.gone(leader)).await.is_err() {
-            self.signal(Signal::SIGKILL);
+            signal(self.id, Signal::SIGKILL);
             if timeout(VANISH_LIMIT, self.gone(leader)).await.is_err() {
                 tracing::warn!(
                     group = self.id.as_raw(),
@@ -55,7 +94,7 @@ impl Group {
                 );
             }
         }
-        self.over = true;
+        self.end();
     }
 
     /// Kills what the leader left behind when it exited. Must follow the wait for the leader at
@@ -65,7 +104,7 @@ impl Group {
             return;
         }
         if self.has_members() {
-            self.signal(Signal::SIGKILL);
+            signal(self.id, Signal::SIGKILL);
             if timeout(VANISH_LIMIT, self.empty()).await.is_err() {
                 tracing::warn!(
                     group = self.id.as_raw(),
@@ -73,7 +112,13 @@ impl Group {
                 );
             }
         }
+        self.end();
+    }
+
+    /// It is gone: from now on its number may be somebody else's.
+    fn end(&mut self) {
         self.over = true;
+        LIVE.lock().groups.remove(&self.id);
     }
 
     async fn gone(&self, leader: &mut Child) {
@@ -100,11 +145,6 @@ impl Group {
             }
         }
         killpg(self.id, None) != Err(Errno::ESRCH) && has_living_members(self.id)
-    }
-
-    /// A group that is gone already needs no signal.
-    fn signal(&self, signal: Signal) {
-        let _ = killpg(self.id, signal);
     }
 }
 
@@ -146,7 +186,8 @@ fn has_living_members(_: Pid) -> bool {
 impl Drop for Group {
     fn drop(&mut self) {
         if !self.over {
-            self.signal(Signal::SIGKILL);
+            signal(self.id, Signal::SIGKILL);
+            self.end();
         }
     }
 }
@@ -196,6 +237,20 @@ mod tests {
         let (group, mut child) = started("trap '' TERM; echo ready; sleep 1000").await;
         drop(group);
         assert_eq!(child.wait().await.unwrap().signal(), Some(9));
+    }
+
+    #[tokio::test]
+    async fn at_the_end_all_are_killed_and_what_comes_later_too() {
+        let script = "trap '' TERM; echo ready; sleep 1000";
+        let (early, mut early_child) = started(script).await;
+        let (late, mut late_child) = started(script).await;
+        let mut live = Live::default();
+        live.add(early.id);
+        live.kill_all();
+        assert_eq!(early_child.wait().await.unwrap().signal(), Some(9));
+        assert!(late_child.try_wait().unwrap().is_none());
+        live.add(late.id);
+        assert_eq!(late_child.wait().await.unwrap().signal(), Some(9));
     }
 
     #[tokio::test]

@@ -11,5 +11,5 @@ mod stderr_tail;
 
 pub use environment::{BASE_VARIABLES, Environment};
 pub use find::{check_program, find_program};
-pub use group::Group;
+pub use group::{Group, kill_all};
 pub use stderr_tail::StderrTail;
