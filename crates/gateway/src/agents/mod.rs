@@ -39,6 +39,7 @@ mod upstream;
 mod webhook;
 
 pub use callbacks::{Callback, Callbacks, Receipt};
+pub(crate) use fault::WORKER_LOST;
 pub use gate::{AgentGate, Gate};
 pub(crate) use part_text::parts_text;
 pub use reply::INPUT_REQUIRED_MARKER;

@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::finish::said;
 use super::live::LiveTask;
 use super::view::Applied;
-use crate::agents::{ServedAgent, Turn};
+use crate::agents::{ServedAgent, Turn, WORKER_LOST};
 use crate::clock;
 use crate::security::inbound;
 
@@ -36,7 +36,7 @@ impl Engine {
                 TaskState::Working if self.resumes(&record) => match self.requeue(&record) {
                     Ok(()) => recovered.resumed += 1,
                     Err(reason) => {
-                        self.fail(&record, "worker_lost", reason).await?;
+                        self.fail(&record, WORKER_LOST, reason).await?;
                         recovered.lost += 1;
                     }
                 },
@@ -49,7 +49,7 @@ impl Engine {
                 },
                 _ => {
                     let text = "The gateway stopped while the agent was at work, and the work was lost; send the message again.";
-                    self.fail(&record, "worker_lost", text).await?;
+                    self.fail(&record, WORKER_LOST, text).await?;
                     recovered.lost += 1;
                 }
             }

@@ -306,6 +306,10 @@ async fn asks_for_approval(rig: &Rig, service: &mut Service) -> (Value, Feed) {
     (asked, feed.unwrap())
 }
 
+fn reason(task: &Value) -> &Value {
+    &task["status"]["message"]["metadata"]["reason"]
+}
+
 fn answer_to(asked: &Value, text: &str) -> Value {
     said(text, asked["contextId"].as_str(), asked["id"].as_str())
 }
@@ -347,7 +351,42 @@ async fn an_approval_that_was_asked_for_before_a_restart_fails_clearly() {
     let task = turn(&rig, answer_to(&asked, "approve"), async {}).await;
     assert_eq!(task["status"]["state"], "TASK_STATE_FAILED", "{task}");
     assert!(status_text(&task).contains("is gone"), "{task}");
+    assert_eq!(reason(&task), "worker_lost");
     assert!(service.is_quiet(), "nothing is approved or begun");
+}
+
+#[tokio::test]
+async fn an_approval_of_a_run_that_hermes_has_lost_says_so() {
+    let (rig, mut service) = hermes("approvals = \"ask\"").await;
+    let (asked, feed) = asks_for_approval(&rig, &mut service).await;
+    feed.break_off().await;
+    let task = turn(&rig, answer_to(&asked, "approve"), async {
+        let approval = service.expect("POST /v1/runs/run_1/approval").await;
+        approval.json(404, &json!({"error": {"code": "run_not_found"}}));
+    })
+    .await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_FAILED", "{task}");
+    assert!(status_text(&task).contains("is gone"), "{task}");
+    assert_eq!(reason(&task), "worker_lost");
+    assert!(service.is_quiet(), "there is nothing to be stopped");
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_listened_to_is_asked_whether_it_waits_for_an_approval() {
+    let (rig, mut service) = hermes("").await;
+    let task = turn(&rig, said("x", None, None), async {
+        let (_, feed) = begin(&mut service, Value::Null).await;
+        drop(feed);
+        let state = service.expect("GET /v1/runs/run_1").await;
+        state.json(200, &json!({"status": "waiting_for_approval"}));
+        let approval = service.expect("POST /v1/runs/run_1/approval").await;
+        assert_eq!(approval.body, json!({"choice": "deny"}));
+        approval.json(200, &json!({"resolved": 1}));
+        let state = service.expect("GET /v1/runs/run_1").await;
+        state.json(200, &json!({"status": "completed", "output": "Without."}));
+    })
+    .await;
+    assert_eq!(text_of(&task), "Without.", "{task}");
 }
 
 #[tokio::test]
@@ -376,6 +415,11 @@ async fn cancelling_a_question_for_approval_stops_the_run() {
             .expect("POST /v1/runs/run_1/stop")
             .await
             .json(200, &json!({}));
+        // It is heard to its end, and gets no more than a no.
+        tell(&feed, "approval.request", json!({"command": "make"})).await;
+        let approval = service.expect("POST /v1/runs/run_1/approval").await;
+        assert_eq!(approval.body, json!({"choice": "deny"}));
+        approval.json(200, &json!({"resolved": 1}));
         tell(&feed, "run.cancelled", json!({})).await;
     };
     let (canceled, ()) = tokio::join!(rig.call("CancelTask", json!({"id": asked["id"]})), play);

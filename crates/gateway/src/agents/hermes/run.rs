@@ -2,7 +2,7 @@
 //!
 //! Knows no session and no history: `runs.rs` begins runs and says what becomes of their turn.
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 use nuncio_client::{ServiceReply, ServiceStream};
 use nuncio_wire::RawJson;
 use serde::Deserialize;
@@ -19,6 +19,9 @@ use crate::config::HermesApprovals;
 
 /// Where runs are.
 const RUNS: &str = "v1/runs";
+/// The event of a run that wants a command to be approved, and its state from then on.
+const APPROVAL: &str = "approval.request";
+const WAITS_FOR_APPROVAL: &str = "waiting_for_approval";
 /// How often a run is asked for that cannot be listened to.
 const POLL_PERIOD: Duration = Duration::from_secs(1);
 
@@ -48,6 +51,15 @@ enum End {
     Completed(Option<RawJson>),
     Failed(String),
     Stopped,
+}
+
+/// What became of a decision about a command.
+enum Heeded {
+    InTime,
+    /// The run has gone on without the command.
+    TooLate,
+    /// There is no such run: Hermes was started anew.
+    NoRun,
 }
 
 /// An event of a run, or its state where it has to be asked for.
@@ -116,19 +128,27 @@ impl Run {
         self.asked.as_ref()
     }
 
-    /// Goes on with the turn in which its caller answers; `allows` is what was decided.
-    pub(super) async fn go_on(&mut self, turn: &Turn, allows: bool) -> Result<(), Halt> {
+    /// Goes on with the turn in which its caller answers; `allows` is what was decided. False: Hermes
+    /// does not know the run any more.
+    pub(super) async fn go_on(&mut self, turn: &Turn, allows: bool) -> Result<bool, Halt> {
         self.turn = turn.clone();
         self.asked = None;
-        if !self.decide(allows).await? {
-            // Hermes does not wait for ever.
-            let text = "The answer came too late: the agent has gone on without the command.";
-            self.next = Some(TurnEvent::Progress {
-                message: Some(turn.reply_text(text)),
-                metadata: None,
-            });
+        match self.decide(allows).await? {
+            Heeded::InTime => {}
+            Heeded::TooLate => {
+                // Hermes does not wait for ever.
+                let text = "The answer came too late: the agent has gone on without the command.";
+                self.next = Some(TurnEvent::Progress {
+                    message: Some(turn.reply_text(text)),
+                    metadata: None,
+                });
+            }
+            Heeded::NoRun => {
+                self.end = Some(End::Stopped);
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn path(&self, rest: &str) -> String {
@@ -153,6 +173,8 @@ impl Run {
         }
         let stopping = async {
             ask_to_stop(&self.api, &self.id).await;
+            // Nothing waits for its caller any longer.
+            self.asked = None;
             // What is still said is not wanted; the end is.
             self.approvals = HermesApprovals::Deny;
             let mut lost = String::new();
@@ -167,16 +189,16 @@ impl Run {
         self.end.get_or_insert(End::Stopped);
     }
 
-    /// Whether the decision came in time.
-    async fn decide(&self, allows: bool) -> Result<bool, Halt> {
+    async fn decide(&self, allows: bool) -> Result<Heeded, Halt> {
         let choice = if allows { "once" } else { "deny" };
         let body = json!({ "choice": choice });
         let path = self.path("/approval");
         let answer = self.api.ask(Method::POST, &path, Some(&body)).await?;
-        if answer.status == http::StatusCode::CONFLICT {
-            return Ok(false);
+        match answer.status {
+            StatusCode::CONFLICT => Ok(Heeded::TooLate),
+            StatusCode::NOT_FOUND => Ok(Heeded::NoRun),
+            _ => api::json_of(&answer).map(|_| Heeded::InTime),
         }
-        api::json_of(&answer).map(|_| true)
     }
 
     /// How it ended.
@@ -209,10 +231,10 @@ impl Run {
                 let tool = told.tool.unwrap_or_default();
                 self.next = Some(tool_in_use(&self.turn, &tool));
             }
-            "approval.request" if self.approvals == HermesApprovals::Ask => {
+            APPROVAL | WAITS_FOR_APPROVAL if self.approvals == HermesApprovals::Ask => {
                 self.asked = serde_json::from_str(data).ok();
             }
-            "approval.request" => {
+            APPROVAL | WAITS_FOR_APPROVAL => {
                 tracing::info!(task = %self.turn.task_id, "a command was not approved");
                 self.denies = true;
             }

@@ -12,6 +12,11 @@ use crate::agents::reply::Reply;
 use crate::agents::{Turn, TurnEnd, TurnEvents, fault, prompt};
 use crate::config::HermesApprovals;
 
+/// What is said to an answer whose question is gone: the run ended with a restart, on either side, or
+/// was stopped because it waited too long.
+const GONE: &str = "What was to be approved is gone: it waited too long, or was lost in a restart. Send \
+    the message again.";
+
 impl Hermes {
     /// A turn by runs: again once if it said nothing at all.
     pub(super) async fn run_runs(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {
@@ -21,7 +26,7 @@ impl Hermes {
         if self.config.approvals == HermesApprovals::Ask {
             match approvals::is_answer(&turn).await {
                 Ok(false) => {}
-                Ok(true) => return fault::failed(&turn, "what was to be approved is gone", ""),
+                Ok(true) => return fault::lost(&turn, GONE),
                 Err(Halt::Stopped) => return TurnEnd::Canceled,
                 Err(Halt::Fault(reason, detail)) => return fault::failed(&turn, &reason, &detail),
             }
@@ -55,12 +60,16 @@ impl Hermes {
             () = turn.cancel.cancelled() => Err(Halt::Stopped),
             decided = it.run.go_on(&turn, allows) => decided,
         };
-        if let Err(halt) = decided {
-            it.run.stop().await;
-            return match halt {
-                Halt::Stopped => TurnEnd::Canceled,
-                Halt::Fault(reason, detail) => fault::failed(&turn, &reason, &detail),
-            };
+        match decided {
+            Ok(true) => {}
+            Ok(false) => return fault::lost(&turn, GONE),
+            Err(halt) => {
+                it.run.stop().await;
+                return match halt {
+                    Halt::Stopped => TurnEnd::Canceled,
+                    Halt::Fault(reason, detail) => fault::failed(&turn, &reason, &detail),
+                };
+            }
         }
         match self.follow(&turn, &mut it, events).await.0 {
             Some(end) => self.suspend_if_asked(&turn, it, end),

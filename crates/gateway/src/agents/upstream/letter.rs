@@ -3,11 +3,14 @@
 
 use nuncio_client::{ClientError, ClientErrorKind, plain};
 use nuncio_wire::operation::SendMessageRequest;
-use nuncio_wire::{A2aError, ErrorKind, Message, Metadata, Role};
+use nuncio_wire::{A2aError, ErrorKind, Message, Role};
 
 use super::known::Known;
 use super::relay::Halt;
 use crate::agents::{Turn, TurnEnd, fault};
+
+/// What is said of a task that the agent does not know any more.
+const LOST: &str = "The agent behind the gateway has lost this task; send the message again.";
 
 /// The turn's message as it goes there. `theirs` is the task it continues.
 pub(super) fn request(turn: &Turn, known: &Known, theirs: Option<&str>) -> SendMessageRequest {
@@ -46,21 +49,13 @@ pub(super) fn end_of(turn: &Turn, halt: Halt, has_begun: bool, secret: &[&str]) 
     let error = match halt {
         Halt::Stopped => return TurnEnd::Canceled,
         Halt::Fault(reason, detail) => return fault::failed(turn, &reason, &detail),
-        Halt::Lost => return lost(turn),
+        Halt::Lost => return fault::lost(turn, LOST),
         Halt::Client(error) => *error,
     };
     if !has_begun && let Some(refused) = refusal(&error, secret) {
         return TurnEnd::Refused(refused);
     }
     fault::failed(turn, &reason(&error, secret), &error.message)
-}
-
-/// The agent does not know the task any more.
-fn lost(turn: &Turn) -> TurnEnd {
-    let text = "The agent behind the gateway has lost this task; send the message again.";
-    let mut message = turn.reply_text(text);
-    message.metadata = Metadata::parse(r#"{"reason":"worker_lost"}"#.to_owned()).ok();
-    TurnEnd::FailedWith(message)
 }
 
 /// Errors that are about what the caller has sent, or when.
