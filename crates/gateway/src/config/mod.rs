@@ -37,11 +37,12 @@ pub use agents::{
 };
 pub use allowed_address::AllowedAddress;
 pub use backends::{
-    AcpConfig, AcpPermissions, AcpPreset, BackendConfig, CommandConfig, CommandProtocol,
-    ConformanceConfig, DEFAULT_TURN_TIMEOUT, EchoConfig, HermesApprovals, HermesConfig, HermesDoor,
-    OpenAiConfig, OpenFangAgentConfig, PeerTransport, ProgramConfig, UpstreamConfig, WebhookConfig,
-    WebhookSignature,
+    AcpConfig, AcpPermissions, AcpPreset, AllowedTool, BackendConfig, CommandConfig,
+    CommandProtocol, ConformanceConfig, DEFAULT_TURN_TIMEOUT, EchoConfig, HermesApprovals,
+    HermesConfig, HermesDoor, OpenAiConfig, OpenFangAgentConfig, PeerTransport, ProgramConfig,
+    UpstreamConfig, WebhookConfig, WebhookSignature,
 };
+pub(crate) use backends::{DEFAULT_KILL_GRACE, DEFAULT_MAX_OUTPUT_BYTES};
 pub use cidr::Cidr;
 pub use compat::{CompatConfig, StatusEdition};
 pub use documentation::{KeyDocumentation, document_keys, json_schema};

@@ -12,7 +12,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::documentation::{non_null, properties, variants};
-use super::{AllowedAddress, Cidr, ConfigError, Duration, SecretRef, StoreUrl, WebUrl};
+use super::{
+    AllowedAddress, AllowedTool, Cidr, ConfigError, Duration, SecretRef, StoreUrl, WebUrl,
+};
 
 /// A name this alike (Jaro-Winkler) is probably the one that was meant.
 const ALIKE: f64 = 0.8;
@@ -325,6 +327,7 @@ fn check_format(format: &str, text: &str) -> Result<(), String> {
         "cidr" => parses::<Cidr>(text),
         "web-url" => parses::<WebUrl>(text),
         "allowed-address" => parses::<AllowedAddress>(text),
+        "allowed-tool" => parses::<AllowedTool>(text),
         "store-url" => parses::<StoreUrl>(text),
         "secret-reference" => parses::<SecretRef>(text),
         "ip-port" => text.parse::<SocketAddr>().map(|_| ()).map_err(|_| {

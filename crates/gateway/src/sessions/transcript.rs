@@ -14,6 +14,8 @@ use crate::ids;
 
 /// Tasks read at a time.
 const PAGE_SIZE: u32 = 20;
+/// Bytes that count as one token: what English text has on average.
+const BYTES_PER_TOKEN: usize = 4;
 
 /// How much of a conversation is read; the newest is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,15 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// So many tokens, and at most so many utterances, whatever their size.
+    #[must_use]
+    pub fn of_tokens(tokens: u32, utterances: usize) -> Self {
+        Self {
+            bytes: tokens as usize * BYTES_PER_TOKEN,
+            utterances,
+        }
+    }
+
     /// Everything.
     pub const ALL: Self = Self {
         bytes: usize::MAX,

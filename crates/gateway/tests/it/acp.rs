@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::rig::{Frames, Over, Rig, Store, artifact_text, message, over_databases, over_stores};
+use crate::rig::{
+    Frames, LIMIT, Over, Rig, Store, artifact_text, message, over_databases, over_stores,
+};
+use crate::service::text_of;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/acp_agent.py");
 
@@ -57,9 +60,13 @@ impl Agent {
         (frames, id)
     }
 
+    /// What the agent has noted in a file.
+    fn note(&self, name: &str) -> String {
+        std::fs::read_to_string(self.sessions.path().join(name)).unwrap_or_default()
+    }
+
     fn starts(&self) -> Vec<i32> {
-        let starts = std::fs::read_to_string(self.sessions.path().join("starts"));
-        let starts = starts.unwrap_or_default();
+        let starts = self.note("starts");
         starts.lines().map(|line| line.parse().unwrap()).collect()
     }
 }
@@ -126,6 +133,21 @@ over_databases! {
         assert!(!runs(agent.starts()[0]), "the first process is still there");
     }
 
+    async fn a_session_is_resumed_where_the_agent_can_and_else_loaded(store: Store) {
+        for (variables, ways) in [
+            ("ACP_RESUME = \"1\"", "session/resume\n"),
+            ("ACP_RESUME = \"1\", ACP_LOAD = \"1\"", "session/resume\n"),
+            ("ACP_RESUME = \"refused\", ACP_LOAD = \"1\"", "session/resume\nsession/load\n"),
+        ] {
+            let mut agent = Agent::start(store, variables, "").await;
+            let first = agent.say("hello").await;
+            agent.rig.restart(Duration::from_secs(5)).await;
+            let second = agent.go_on(&first, "again").await;
+            assert_eq!(artifact_text(&second), "ECHO 2: again", "{variables}: {second}");
+            assert_eq!(agent.note("brought_back"), ways);
+        }
+    }
+
     async fn a_session_that_is_gone_is_made_anew_with_what_was_said(store: Store) {
         let mut agent = Agent::start(store, "", "").await;
         let first = agent.say("hello").await;
@@ -143,6 +165,7 @@ over_databases! {
         let lost = agent.answer(&asked, "yes").await;
         assert_eq!(state(&lost), "TASK_STATE_FAILED", "{lost}");
         assert!(said(&lost).contains("the work was lost"), "{lost}");
+        assert_eq!(lost["status"]["message"]["metadata"]["reason"], "worker_lost", "{lost}");
         // The conversation itself goes on.
         assert_eq!(state(&agent.go_on(&asked, "next").await), "TASK_STATE_COMPLETED");
     }
@@ -155,11 +178,24 @@ async fn permissions_are_denied_unless_they_are_allowed() {
         artifact_text(&agent.say("ask").await),
         "I will. decided: no"
     );
-    let agent = Agent::start(Store::Memory, "", "allow = [\"delete\"]").await;
-    assert_eq!(
-        artifact_text(&agent.say("ask").await),
-        "I will. decided: go"
-    );
+    for (allow, word, decided) in [
+        ("delete", "ask", "go"),
+        ("delete:rm x", "ask", "go"),
+        ("delete:rm y", "ask", "no"),
+        ("execute:rm x", "ask", "no"),
+        ("*:rm *", "ask", "go"),
+        // The request itself names the call by its id alone.
+        ("delete:rm told", "told", "go"),
+        ("execute", "told", "no"),
+    ] {
+        let agent = Agent::start(Store::Memory, "", &format!("allow = [{allow:?}]")).await;
+        let task = agent.say(word).await;
+        let said = text_of(&task);
+        assert!(
+            said.ends_with(&format!("decided: {decided}")),
+            "{allow}: {task}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -258,6 +294,68 @@ async fn an_agent_that_cannot_start_or_wants_a_login_says_so_to_its_operator_onl
         said(&failed).starts_with("the agent's owner has to log it in first"),
         "{failed}"
     );
+}
+
+/// A pipe that the test agent keeps open as long as it runs.
+struct Alive {
+    dir: tempfile::TempDir,
+}
+
+impl Alive {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(dir.path().join("alive"))
+            .status();
+        assert!(made.unwrap().success());
+        Self { dir }
+    }
+
+    fn variable(&self) -> String {
+        format!("ACP_ALIVE = {:?}", self.dir.path().join("alive"))
+    }
+
+    /// Waits until the agent runs; the pipe gives its end when it does not any longer.
+    async fn begins(&self) -> tokio::fs::File {
+        let opened = tokio::fs::File::open(self.dir.path().join("alive"));
+        tokio::time::timeout(LIMIT, opened).await.unwrap().unwrap()
+    }
+}
+
+async fn ends(mut pipe: tokio::fs::File) {
+    let mut nothing = Vec::new();
+    let end = tokio::io::AsyncReadExt::read_to_end(&mut pipe, &mut nothing);
+    let end = tokio::time::timeout(LIMIT, end).await;
+    assert_eq!(end.expect("it still runs").unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_process_that_has_not_greeted_when_its_turn_is_cancelled_is_ended() {
+    let alive = Alive::new();
+    let variables = format!("ACP_MUTE = \"1\", {}", alive.variable());
+    let agent = Agent::start(Store::Memory, &variables, "").await;
+    let task = agent.rig.start_task("x").await;
+    let pipe = alive.begins().await;
+    let answer = agent
+        .rig
+        .call("CancelTask", json!({ "id": task["id"] }))
+        .await;
+    assert_eq!(state(&answer["result"]), "TASK_STATE_CANCELED", "{answer}");
+    ends(pipe).await;
+}
+
+#[tokio::test]
+async fn a_process_that_never_greets_fails_the_turn_and_is_ended() {
+    let alive = Alive::new();
+    let variables = format!("ACP_MUTE = \"1\", {}", alive.variable());
+    let agent = Agent::start(Store::Memory, &variables, "start_timeout = \"300ms\"").await;
+    let (failed, pipe) = tokio::join!(agent.say("hello"), alive.begins());
+    assert_eq!(state(&failed), "TASK_STATE_FAILED", "{failed}");
+    assert!(
+        said(&failed).starts_with("the agent could not be started"),
+        "{failed}"
+    );
+    ends(pipe).await;
 }
 
 #[tokio::test]

@@ -48,6 +48,9 @@ def ask(session, name):
     key = "ask-" + session
     answers[key] = threading.Event()
     tool = {"toolCallId": "t", "title": "rm " + name, "kind": "delete"}
+    if name == "told":
+        update(session, sessionUpdate="tool_call", status="pending", **tool)
+        tool = {"toolCallId": "t"}
     write({"jsonrpc": "2.0", "id": key, "method": "session/request_permission",
            "params": {"sessionId": session, "toolCall": tool, "options": options}})
     answers[key].wait()
@@ -62,9 +65,9 @@ def turn(session, text):
     if word == "crash":
         say(session, "half of it ")
         os._exit(3)
-    if word == "ask":
+    if word in ("ask", "told"):
         say(session, "I will. ")
-        say(session, "decided: " + ask(session, "x"))
+        say(session, "decided: " + ask(session, "x" if word == "ask" else word))
         return "end_turn"
     if word in ("hang", "deaf", "late"):
         say(session, "begun ")
@@ -122,6 +125,9 @@ def new_session(cwd):
 
 
 def main():
+    # Kept open until this process ends.
+    alive = os.environ.get("ACP_ALIVE")
+    alive = alive and open(alive, "w")
     with open(os.path.join(FOLDER, "starts"), "a") as file:
         file.write("%d\n" % os.getpid())
     if os.environ.get("ACP_CRASH"):
@@ -133,8 +139,13 @@ def main():
         method, params, identity = message.get("method"), message.get("params", {}), message.get("id")
         result = {}
         if method == "initialize":
+            if os.environ.get("ACP_MUTE"):
+                continue
+            can = {"loadSession": bool(os.environ.get("ACP_LOAD"))}
+            if os.environ.get("ACP_RESUME"):
+                can["sessionCapabilities"] = {"resume": {}}
             result = {"protocolVersion": 1, "agentInfo": {"name": "tester", "version": "1"}, "authMethods": [],
-                      "agentCapabilities": {"loadSession": bool(os.environ.get("ACP_LOAD"))}}
+                      "agentCapabilities": can}
         elif method == "session/new":
             if os.environ.get("ACP_LOGIN"):
                 write({"jsonrpc": "2.0", "id": identity, "error": {"code": -32000, "message": "log in first"}})
@@ -144,14 +155,20 @@ def main():
             result = {"sessionId": session}
             update(session, sessionUpdate="available_commands_update",
                    availableCommands=[{"name": "review", "description": "Reviews"}])
-        elif method == "session/load":
+        elif method in ("session/load", "session/resume"):
             session = params["sessionId"]
+            with open(os.path.join(FOLDER, "brought_back"), "a") as file:
+                file.write(method + "\n")
+            if method == "session/resume" and os.environ.get("ACP_RESUME") != "1":
+                write({"jsonrpc": "2.0", "id": identity, "error": {"code": -32603, "message": "not now"}})
+                continue
             if remembered(session) is None:
                 write({"jsonrpc": "2.0", "id": identity, "error": {"code": -32602, "message": "no such session"}})
                 continue
             cancelled[session] = threading.Event()
-            for said in remembered(session):
-                say(session, "replayed " + said)
+            if method == "session/load":
+                for said in remembered(session):
+                    say(session, "replayed " + said)
         elif method == "session/prompt":
             session = params["sessionId"]
             cancelled.setdefault(session, threading.Event()).clear()

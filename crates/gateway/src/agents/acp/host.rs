@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::connection::{Connection, RpcError};
 use crate::agents::process::{Environment, Group, StderrTail, find_program};
+use crate::spread::spread;
 
 /// The version of the protocol that is spoken.
 const PROTOCOL_VERSION: u64 = 1;
@@ -38,7 +39,10 @@ pub(super) struct Launch {
 #[derive(Clone, Debug, Default)]
 pub(super) struct About {
     pub(super) name: String,
+    /// It brings a session back after a restart, and tells again what was said in it.
     pub(super) loads_sessions: bool,
+    /// The same without telling it again.
+    pub(super) resumes_sessions: bool,
     pub(super) takes_images: bool,
     pub(super) takes_resources: bool,
     /// How its owner can log in.
@@ -98,7 +102,10 @@ impl Host {
             return Err("the gateway stops".to_owned());
         }
         if let Some(pause) = state.pause {
-            tokio::time::sleep(pause).await;
+            tokio::select! {
+                () = tokio::time::sleep(spread(pause)) => {}
+                () = self.stopping.cancelled() => return Err("the gateway stops".to_owned()),
+            }
         }
         let longer = state
             .pause
@@ -137,19 +144,14 @@ impl Host {
             self.stopping.clone(),
         );
         self.tracker.spawn(attended);
+        // Whoever waits for it may leave: nobody else knows of a process that has not greeted.
+        let unknown = connection.gone.clone().drop_guard();
         let greeting = tokio::time::timeout(self.launch.start_timeout, greet(&connection)).await;
-        let about = match greeting {
-            Ok(Ok(about)) => about,
-            Ok(Err(reason)) => {
-                connection.gone.cancel();
-                return Err(reason);
-            }
-            Err(_) => {
-                connection.gone.cancel();
-                let limit = self.launch.start_timeout.as_secs();
-                return Err(format!("it did not say who it is within {limit} s"));
-            }
-        };
+        let about = greeting.map_err(|_| {
+            let limit = self.launch.start_timeout.as_secs();
+            format!("it did not say who it is within {limit} s")
+        })??;
+        unknown.disarm();
         tracing::info!(agent = %self.launch.agent, name = about.name, "agent started");
         Ok(Running {
             connection,
@@ -252,6 +254,8 @@ fn about(told: &Value) -> About {
     About {
         name: format!("{name} {version}").trim().to_owned(),
         loads_sessions: is(&can["loadSession"]),
+        // An empty object says that it can.
+        resumes_sessions: can["sessionCapabilities"]["resume"].is_object(),
         takes_images: is(&prompt["image"]),
         takes_resources: is(&prompt["embeddedContext"]),
         logins: logins.map(|it| text(&it["name"])).collect(),

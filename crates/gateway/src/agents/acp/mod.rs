@@ -6,6 +6,7 @@
 //! [`Acp::run`], then `talk`.
 
 mod blocks;
+mod calls;
 mod connection;
 mod host;
 mod lines;
@@ -27,16 +28,16 @@ use self::connection::{Connection, RpcError};
 use self::host::{Host, Launch};
 use self::permission::Permission;
 use self::talk::{Halt, Talk};
+use super::conversation_dir::{ConversationDirs, absolute};
 use super::process::check_program;
 use super::reply::{Reply, Said};
-use super::{Agent, Turn, TurnEnd, TurnEvents, conversation_dir, fault};
+use super::{Agent, Turn, TurnEnd, TurnEvents, fault};
 use crate::config::{AcpConfig, AcpPreset};
 use crate::sessions::Session;
 
-/// Directory of the data directory that holds those of conversations.
-const CONTEXT_DIRS: &str = "contexts";
-/// Directory of the data directory that holds those of workers.
-const WORKER_DIRS: &str = "workers";
+/// What is said of a turn that waited and died with its process.
+const LOST: &str = "The agent's process ended while the task waited, and the work was lost; send the \
+    message again as a new task.";
 /// Turns that wait for their callers' decision; more are refused for the agent.
 const MAX_SUSPENDED: usize = 1000;
 
@@ -50,8 +51,7 @@ pub fn variables(preset: AcpPreset) -> &'static [&'static str] {
 pub struct Acp {
     config: Arc<AcpConfig>,
     host: Host,
-    context_dirs: Option<PathBuf>,
-    worker_dirs: PathBuf,
+    dirs: ConversationDirs,
     /// Sessions that a running process has in memory.
     known: Mutex<HashMap<String, Weak<Connection>>>,
     /// Turns that wait for their caller's decision, by task.
@@ -72,9 +72,6 @@ impl Acp {
     /// # Errors
     /// Why its program cannot be started, and what to do.
     pub fn new(name: &str, config: &AcpConfig, data_dir: &Path) -> Result<Self, String> {
-        let place = |path: &Path| {
-            std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
-        };
         let preset = config.preset.map(presets::preset);
         let command = match preset {
             Some(preset) if config.command.is_empty() => {
@@ -85,20 +82,16 @@ impl Acp {
         let launch = Launch {
             agent: name.into(),
             command,
-            cwd: place(config.program.cwd.as_deref().unwrap_or(Path::new(".")))?,
+            cwd: absolute(config.program.cwd.as_deref().unwrap_or(Path::new(".")))?,
             environment: config.program.environment(),
             start_timeout: config.start_timeout.get(),
             kill_grace: config.program.kill_grace.get(),
         };
         check_program(&launch.command, &launch.cwd, &launch.environment)?;
-        let context_dirs = config
-            .context_dir
-            .then(|| place(&data_dir.join(CONTEXT_DIRS)));
         Ok(Self {
             config: Arc::new(config.clone()),
             host: Host::new(launch),
-            context_dirs: context_dirs.transpose()?,
-            worker_dirs: place(&data_dir.join(WORKER_DIRS))?,
+            dirs: ConversationDirs::below(data_dir, config.context_dir)?,
             known: Mutex::default(),
             suspended: Mutex::default(),
         })
@@ -106,12 +99,8 @@ impl Acp {
 
     /// The directory that a turn works in.
     fn directory(&self, turn: &Turn) -> Result<PathBuf, String> {
-        let root = match &self.context_dirs {
-            _ if turn.is_worker => &self.worker_dirs,
-            Some(root) => root,
-            None => return Ok(self.host.launch().cwd.clone()),
-        };
-        conversation_dir::make(root, &turn.session)
+        let own = self.dirs.make(turn)?;
+        Ok(own.unwrap_or_else(|| self.host.launch().cwd.clone()))
     }
 
     /// The prompt that the turn is about: a new one, or the one that waits for it.
@@ -126,16 +115,13 @@ impl Acp {
         }
         match self.begin(turn).await {
             Ok(talk) => Ok((talk, Reply::of_model())),
-            Err(Halt::Fault(reason, detail)) => {
-                Err(Box::new(fault::failed(turn, &reason, &detail)))
-            }
-            Err(Halt::Stopped | Halt::Asks(_)) => Err(Box::new(TurnEnd::Canceled)),
+            Err(halt) => Err(Box::new(end_of(turn, halt))),
         }
     }
 
     fn go_on(&self, mut suspended: Suspended, turn: &Turn) -> Result<(Talk, Reply), Box<TurnEnd>> {
         if suspended.talk.connection.gone.is_cancelled() {
-            return Err(Box::new(lost(turn)));
+            return Err(Box::new(fault::lost(turn, LOST)));
         }
         let Some(answer) = suspended.permission.answer(&turn.message) else {
             let mut parts = suspended.permission.question();
@@ -223,10 +209,13 @@ impl Acp {
     }
 }
 
-/// A turn that waited died with its process.
-fn lost(turn: &Turn) -> TurnEnd {
-    let reason = "the agent's process ended while the task waited, and the work was lost; send the message again as a new task";
-    fault::failed(turn, reason, "worker_lost")
+/// The end of a turn whose prompt is not listened to any longer.
+fn end_of(turn: &Turn, halt: Halt) -> TurnEnd {
+    match halt {
+        Halt::Fault(reason, detail) => fault::failed(turn, &reason, &detail),
+        Halt::Lost => fault::lost(turn, LOST),
+        Halt::Stopped | Halt::Asks(_) => TurnEnd::Canceled,
+    }
 }
 
 #[async_trait]
@@ -265,8 +254,7 @@ impl Agent for Acp {
     }
 
     async fn forget(&self, session: &Session) {
-        let roots = self.context_dirs.iter().chain([&self.worker_dirs]);
-        conversation_dir::remove(&roots.collect::<Vec<_>>(), session).await;
+        self.dirs.remove(session).await;
     }
 
     async fn stop(&self) {
@@ -294,18 +282,16 @@ impl Agent for Acp {
                 let ending = talk.ending().unwrap_or_else(|| Err(connection::gone()));
                 Self::conclude(&turn, ending, reply, events)
             }
-            Err(Halt::Stopped) => {
-                talk.cancel(None).await;
-                TurnEnd::Canceled
-            }
             Err(Halt::Asks(permission)) => {
                 reply.pause(events);
                 self.suspend(&turn, talk, reply, *permission).await
             }
-            Err(Halt::Fault(reason, detail)) => {
-                reply.cut_off(events);
+            Err(halt) => {
+                if !matches!(halt, Halt::Stopped) {
+                    reply.cut_off(events);
+                }
                 talk.cancel(None).await;
-                fault::failed(&turn, &reason, &detail)
+                end_of(&turn, halt)
             }
         }
     }

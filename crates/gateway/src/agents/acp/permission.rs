@@ -3,7 +3,7 @@
 use nuncio_wire::{Message, Part, PartContent, RawJson};
 use serde_json::{Value, json};
 
-use crate::config::AcpPermissions;
+use crate::config::{AcpPermissions, AllowedTool};
 
 /// What an agent asks for.
 #[derive(Clone, Debug)]
@@ -51,10 +51,9 @@ impl Permission {
     }
 
     /// What the configuration says of it.
-    pub(super) fn decide(&self, rule: AcpPermissions, allowed: &[String]) -> Decision {
-        if allowed.contains(&self.kind)
-            && let Some(option) = self.of_kind("allow")
-        {
+    pub(super) fn decide(&self, rule: AcpPermissions, allowed: &[AllowedTool]) -> Decision {
+        let is_allowed = allowed.iter().any(|it| it.covers(&self.kind, &self.title));
+        if is_allowed && let Some(option) = self.of_kind("allow") {
             return Decision::Answer(selected(&option.id));
         }
         match rule {
@@ -157,7 +156,7 @@ mod tests {
     fn the_configuration_decides_or_lets_the_caller() {
         let asked = permission();
         let answer = |rule, allowed: &[&str]| {
-            let allowed: Vec<String> = allowed.iter().map(|it| (*it).to_owned()).collect();
+            let allowed: Vec<AllowedTool> = allowed.iter().map(|it| it.parse().unwrap()).collect();
             match asked.decide(rule, &allowed) {
                 Decision::Answer(answer) => {
                     answer["outcome"]["optionId"].as_str().unwrap().to_owned()
@@ -168,6 +167,9 @@ mod tests {
         assert_eq!(answer(AcpPermissions::Deny, &[]), "r");
         assert_eq!(answer(AcpPermissions::Deny, &["read"]), "r");
         assert_eq!(answer(AcpPermissions::Deny, &["delete"]), "a2");
+        assert_eq!(answer(AcpPermissions::Deny, &["delete:rm -r x"]), "a2");
+        assert_eq!(answer(AcpPermissions::Deny, &["delete:rm -r y"]), "r");
+        assert_eq!(answer(AcpPermissions::Ask, &["delete:rm -r y"]), "asks");
         assert_eq!(answer(AcpPermissions::Ask, &[]), "asks");
     }
 

@@ -12,8 +12,6 @@ use super::{Acp, blocks};
 use crate::agents::{Turn, prompt};
 use crate::sessions::transcript::Budget;
 
-/// Bytes that count as one token of history: what English text has on average.
-const BYTES_PER_TOKEN: usize = 4;
 /// Most earlier messages that a forgetful agent is told.
 const MAX_HISTORY_MESSAGES: usize = 200;
 /// Most sessions whose process is remembered; beyond it all are looked up again.
@@ -38,8 +36,7 @@ impl Acp {
             .as_ref()
             .is_some_and(|kept| kept.asks.as_deref() == Some(&*turn.task_id))
         {
-            let reason = "the agent's process ended while the task waited, and the work was lost; send the message again as a new task";
-            return Err(Halt::Fault(reason.to_owned(), "worker_lost".to_owned()));
+            return Err(Halt::Lost);
         }
         let running =
             self.host.running().await.map_err(|reason| {
@@ -95,7 +92,7 @@ impl Acp {
             .map_err(|error| unkept(&error))
     }
 
-    /// The session, if the process has it or can load it.
+    /// The session, if the process has it or can bring it back.
     async fn again(
         &self,
         running: &Running,
@@ -111,26 +108,15 @@ impl Acp {
         if has_it {
             return Some((session, inbox));
         }
-        if running.about.loads_sessions {
-            let params = json!({ "sessionId": session, "cwd": dir, "mcpServers": [] });
-            let loading = running.connection.call("session/load", params);
-            tokio::pin!(loading);
-            let loaded = loop {
-                tokio::select! {
-                    loaded = &mut loading => break loaded,
-                    // What was said before is told again, and was sent out then.
-                    Some(_) = inbox.recv() => {}
-                }
-            };
-            match loaded {
-                Ok(_) => {
-                    while inbox.try_recv().is_ok() {}
-                    self.remember(running, &session);
-                    return Some((session, inbox));
-                }
-                Err(error) => {
-                    tracing::info!(error = error.message, "a session is gone and is made anew");
-                }
+        let about = &running.about;
+        let ways = [
+            ("session/resume", about.resumes_sessions),
+            ("session/load", about.loads_sessions),
+        ];
+        for (method, is_offered) in ways {
+            if is_offered && bring_back(running, method, &session, dir, &mut inbox).await {
+                self.remember(running, &session);
+                return Some((session, inbox));
             }
         }
         running.connection.shut(&session);
@@ -165,10 +151,7 @@ impl Acp {
         if !is_new {
             return Ok(headline);
         }
-        let budget = Budget {
-            bytes: self.config.history_tokens as usize * BYTES_PER_TOKEN,
-            utterances: MAX_HISTORY_MESSAGES,
-        };
+        let budget = Budget::of_tokens(self.config.history_tokens, MAX_HISTORY_MESSAGES);
         let said = turn.session.before(&turn.message.message_id, budget).await;
         let said = said.map_err(|error| unkept(&error))?;
         let about = prompt::about(turn);
@@ -177,6 +160,35 @@ impl Acp {
             false => format!("{about}\n\n{}\n{headline}", prompt::recall(&said)),
         })
     }
+}
+
+/// Asks for a session of an earlier process; false: it is not to be had that way.
+async fn bring_back(
+    running: &Running,
+    method: &'static str,
+    session: &str,
+    dir: &Path,
+    inbox: &mut Inbox,
+) -> bool {
+    let params = json!({ "sessionId": session, "cwd": dir, "mcpServers": [] });
+    let asked = running.connection.call(method, params);
+    tokio::pin!(asked);
+    let answer = loop {
+        tokio::select! {
+            answer = &mut asked => break answer,
+            // What was said before may be told again, and was sent out then.
+            Some(_) = inbox.recv() => {}
+        }
+    };
+    while inbox.try_recv().is_ok() {}
+    if let Err(error) = &answer {
+        tracing::info!(
+            method,
+            error = error.message,
+            "a session was not brought back"
+        );
+    }
+    answer.is_ok()
 }
 
 fn refused(error: &RpcError, running: &Running) -> Halt {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::calls::Calls;
 use super::connection::{Connection, Inbound, Inbox, RpcError, gone};
 use super::permission::{Decision, Permission, cancelled};
 use super::updates::{self, Meaning};
@@ -25,6 +26,8 @@ pub(super) enum Halt {
     Asks(Box<Permission>),
     /// Something is wrong: in words for the caller, and more for the log.
     Fault(String, String),
+    /// What the turn is to go on with died with the process.
+    Lost,
 }
 
 impl From<Stopped> for Halt {
@@ -39,6 +42,7 @@ pub(super) struct Talk {
     pub(super) session: String,
     inbox: Inbox,
     config: Arc<AcpConfig>,
+    calls: Calls,
     /// What was heard and not handed on yet.
     events: VecDeque<TurnEvent>,
     /// The id of a request for permission, and the answer that it gets.
@@ -63,6 +67,7 @@ impl Talk {
             inbox,
             left: config.max_output_bytes,
             config,
+            calls: Calls::default(),
             events: VecDeque::new(),
             to_answer: None,
             interrupted: false,
@@ -109,7 +114,7 @@ impl Talk {
 
     async fn take(&mut self, inbound: Inbound, text: &mut String) -> Result<Option<Heard>, Halt> {
         match inbound {
-            Inbound::Update(params) => match updates::read(&params) {
+            Inbound::Update(params) => match self.read(&params) {
                 Meaning::Text(chunk) => {
                     self.count(&chunk)?;
                     if std::mem::take(&mut self.interrupted) && self.has_spoken() {
@@ -124,7 +129,8 @@ impl Talk {
                 }
                 Meaning::Nothing => {}
             },
-            Inbound::Permission(id, params) => {
+            Inbound::Permission(id, mut params) => {
+                self.calls.complete(&mut params["toolCall"]);
                 let permission = Permission::read(id, &params);
                 match permission.decide(self.config.permissions, &self.config.allow) {
                     Decision::Answer(answer) => self.to_answer = Some((permission.id, answer)),
@@ -137,6 +143,11 @@ impl Talk {
             }
         }
         Ok(None)
+    }
+
+    fn read(&mut self, params: &Value) -> Meaning {
+        self.calls.note(params);
+        updates::read(params)
     }
 
     fn has_spoken(&self) -> bool {

@@ -14,7 +14,7 @@ mod settings;
 mod tests;
 mod variables;
 
-pub use settings::{CommandSettings, DEFAULT_KILL_GRACE, DEFAULT_MAX_OUTPUT_BYTES, Protocol};
+pub use settings::{CommandSettings, Protocol};
 pub use variables::MAX_JSON_VARIABLE_BYTES;
 
 use async_trait::async_trait;
@@ -24,7 +24,6 @@ use std::time::Duration;
 use self::jsonl::Lines;
 use self::output::{Output, Text};
 use self::program::{Program, describe};
-use super::conversation_dir;
 use super::fault::{error_id, told};
 use super::process::{check_program, find_program};
 use super::reply::{Reply, Said};
@@ -172,13 +171,7 @@ impl Agent for Command {
     }
 
     async fn forget(&self, session: &Session) {
-        let CommandSettings {
-            context_dirs,
-            worker_dirs,
-            ..
-        } = &self.settings;
-        let roots: Vec<_> = context_dirs.iter().chain(worker_dirs).collect();
-        conversation_dir::remove(&roots, session).await;
+        self.settings.dirs.remove(session).await;
     }
 
     async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {

@@ -13,9 +13,9 @@ use super::output::{Gone, Output, feed};
 use super::scratch::Scratch;
 use super::settings::{CommandSettings, Protocol};
 use super::variables::turn_variables;
+use crate::agents::Turn;
 use crate::agents::part_text::text_without_files;
 use crate::agents::process::{Group, StderrTail, find_program};
-use crate::agents::{Turn, conversation_dir};
 
 /// The running program of one turn. Dropping it kills the whole group.
 pub(super) struct Program {
@@ -173,14 +173,7 @@ fn prepare(
 ) -> impl FnOnce() -> Result<Prepared, String> + Send + 'static {
     move || {
         let program = find_program(&settings.command, &settings.cwd, &settings.environment)?;
-        let root = if turn.is_worker {
-            settings.worker_dirs.as_deref()
-        } else {
-            settings.context_dirs.as_deref()
-        };
-        let context_dir = root
-            .map(|root| conversation_dir::make(root, &turn.session))
-            .transpose()?;
+        let context_dir = settings.dirs.make(&turn)?;
         let scratch = Scratch::create(settings.scratch_dir.as_deref(), &turn.message)
             .map_err(|error| format!("the turn's directory could not be made: {error}"))?;
         let cwd = context_dir.clone().unwrap_or(settings.cwd);

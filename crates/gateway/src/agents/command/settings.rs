@@ -5,18 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::agents::conversation_dir::{ConversationDirs, absolute};
 use crate::agents::process::Environment;
-use crate::config::{CommandConfig, CommandProtocol};
+use crate::config::{CommandConfig, CommandProtocol, DEFAULT_KILL_GRACE, DEFAULT_MAX_OUTPUT_BYTES};
 
-/// Output of one turn, in bytes (16 MiB): as much as one message may carry.
-pub const DEFAULT_MAX_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
-/// Time between the polite and the forced end of a program: long enough to save a file, short
-/// enough that a cancelled group is gone within 5 seconds.
-pub const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(2);
-/// Directory of the data directory that holds those of conversations.
-const CONTEXT_DIRS: &str = "contexts";
-/// Directory of the data directory that holds those of workers.
-const WORKER_DIRS: &str = "workers";
 /// Directory of the data directory that holds those of running turns.
 const TURN_DIRS: &str = "turns";
 /// How a program is spoken to.
@@ -38,14 +30,12 @@ pub struct CommandSettings {
     /// How the program is spoken to.
     pub protocol: Protocol,
     /// Where a relative program path starts, and the program's working directory unless
-    /// `context_dirs` is set.
+    /// its conversation has one of its own.
     pub cwd: PathBuf,
     /// All variables the program gets besides the `A2A_*` ones.
     pub environment: Environment,
-    /// Gives each conversation its own working directory below this one.
-    pub context_dirs: Option<PathBuf>,
-    /// Where the directories of workers are made; `None`: they have none.
-    pub worker_dirs: Option<PathBuf>,
+    /// Where conversations have directories of their own.
+    pub(super) dirs: ConversationDirs,
     /// Where the directories of single turns are made; `None`: the system's temporary directory.
     pub scratch_dir: Option<PathBuf>,
     /// Most bytes of output of one turn: standard output, and the files it leaves.
@@ -63,33 +53,25 @@ impl CommandSettings {
             protocol: Protocol::Text,
             cwd,
             environment,
-            context_dirs: None,
-            worker_dirs: None,
+            dirs: ConversationDirs::default(),
             scratch_dir: None,
-            max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,
-            kill_grace: DEFAULT_KILL_GRACE,
+            max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES as u64,
+            kill_grace: DEFAULT_KILL_GRACE.get(),
         }
     }
 
     /// The settings that `config` describes. Whoever read it made its paths absolute and looked up
     /// the variables of this process.
     pub(super) fn of(config: &CommandConfig, data_dir: &Path) -> Result<Self, String> {
-        let place = |path: &Path| {
-            std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
-        };
         let program = &config.program;
-        let cwd = place(program.cwd.as_deref().unwrap_or(Path::new(".")))?;
-        let context_dirs = config
-            .context_dir
-            .then(|| place(&data_dir.join(CONTEXT_DIRS)));
+        let cwd = absolute(program.cwd.as_deref().unwrap_or(Path::new(".")))?;
         Ok(Self {
             protocol: match config.protocol {
                 CommandProtocol::Text => Protocol::Text,
                 CommandProtocol::Jsonl => Protocol::Jsonl,
             },
-            context_dirs: context_dirs.transpose()?,
-            worker_dirs: Some(place(&data_dir.join(WORKER_DIRS))?),
-            scratch_dir: Some(place(&data_dir.join(TURN_DIRS))?),
+            dirs: ConversationDirs::below(data_dir, config.context_dir)?,
+            scratch_dir: Some(absolute(&data_dir.join(TURN_DIRS))?),
             max_output_bytes: config.max_output_bytes as u64,
             kill_grace: program.kill_grace.get(),
             ..Self::new(config.command.clone(), cwd, program.environment())

@@ -24,8 +24,6 @@ const COMPLETIONS: &str = "chat/completions";
 const MODELS: &str = "models";
 /// How long an endpoint may take to list its models.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
-/// Bytes that count as one token of history: what English text has on average.
-const BYTES_PER_TOKEN: usize = 4;
 /// Most earlier messages that a request carries, whatever their size.
 const MAX_HISTORY_MESSAGES: usize = 500;
 
@@ -64,10 +62,7 @@ impl OpenAi {
 
     /// The body of the request for a turn.
     async fn request(&self, turn: &Turn) -> Result<Bytes, Halt> {
-        let budget = Budget {
-            bytes: self.config.history_tokens as usize * BYTES_PER_TOKEN,
-            utterances: MAX_HISTORY_MESSAGES,
-        };
+        let budget = Budget::of_tokens(self.config.history_tokens, MAX_HISTORY_MESSAGES);
         let said = turn.session.before(&turn.message.message_id, budget).await;
         let said = said.map_err(|error| {
             let reason = "the conversation so far could not be read";

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ProgramConfig;
+use super::{AllowedTool, ProgramConfig};
 use crate::config::Duration;
 
 /// Longer than a package runner takes to fetch an agent for the first time.
@@ -33,11 +33,13 @@ pub struct AcpConfig {
     /// What becomes of an agent's requests to be allowed something: `deny`, or `ask` the caller.
     #[serde(default)]
     pub permissions: AcpPermissions,
-    /// Kinds of tools that are allowed without asking: read, edit, delete, move, search, execute,
-    /// think, fetch, other.
+    /// What is allowed without asking: kinds of tools (read, edit, delete, move, search, execute,
+    /// think, fetch, switch_mode, other; `*` for all), and single calls by the title that the agent gives
+    /// them, as `execute:git status`. A `*` in a title stands for any characters, also for `; rm -r .`:
+    /// whole titles are safest.
     #[serde(default)]
-    #[schemars(example = serde_json::json!(["read", "search"]))]
-    pub allow: Vec<String>,
+    #[schemars(example = serde_json::json!(["read", "search", "execute:git status"]))]
+    pub allow: Vec<AllowedTool>,
     /// How long the program may take to start and to say who it is.
     #[serde(default = "default_start_timeout")]
     pub start_timeout: Duration,

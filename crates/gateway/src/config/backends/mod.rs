@@ -1,6 +1,7 @@
 //! `backend = "…"`: how an agent answers, and the settings that are its backend's own.
 
 mod acp;
+mod allowed_tool;
 mod command;
 mod hermes;
 mod openai;
@@ -10,10 +11,12 @@ mod upstream;
 mod webhook;
 
 pub use acp::{AcpConfig, AcpPermissions, AcpPreset};
+pub use allowed_tool::AllowedTool;
 pub use command::{CommandConfig, CommandProtocol};
 pub use hermes::{HermesApprovals, HermesConfig, HermesDoor};
 pub use openai::OpenAiConfig;
 pub use openfang::OpenFangAgentConfig;
+pub(crate) use program::DEFAULT_KILL_GRACE;
 pub use program::ProgramConfig;
 pub use upstream::{PeerTransport, UpstreamConfig};
 pub use webhook::{WebhookConfig, WebhookSignature};
@@ -27,7 +30,7 @@ use super::{Duration, PeerAuth, PeerConfig, SecretRef, WebUrl};
 /// Longer than a model's longest usual answer.
 pub const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// 16 MiB, in bytes: as much as a caller may send.
-const DEFAULT_MAX_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const DEFAULT_MAX_OUTPUT_BYTES: usize = 16 * 1024 * 1024;
 
 /// How an agent answers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -80,6 +83,18 @@ impl BackendConfig {
         match self {
             BackendConfig::Command(it) => Some((&mut it.command, &mut it.program)),
             BackendConfig::Acp(it) => Some((&mut it.command, &mut it.program)),
+            _ => None,
+        }
+    }
+
+    /// The server that it asks, if the configuration says where that is.
+    pub fn server(&self) -> Option<&WebUrl> {
+        match self {
+            BackendConfig::OpenAi(it) => Some(&it.base_url),
+            BackendConfig::Hermes(it) => Some(&it.base_url),
+            BackendConfig::OpenFang(it) => Some(&it.base_url),
+            BackendConfig::Upstream(it) => it.url.as_ref(),
+            BackendConfig::Webhook(it) => Some(&it.url),
             _ => None,
         }
     }

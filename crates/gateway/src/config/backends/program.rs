@@ -10,7 +10,7 @@ use crate::agents::process::{BASE_VARIABLES, Environment};
 use crate::config::Duration;
 
 /// Long enough to save a file, short enough that a cancelled turn is gone within five seconds.
-const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(2);
+pub(crate) const DEFAULT_KILL_GRACE: Duration = Duration::from_secs(2);
 
 /// The surroundings of a program.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
