@@ -3,10 +3,10 @@
 //!
 //! Calls what the operator named, wherever that is, and nothing else. Repeats nothing by itself.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -45,6 +45,15 @@ pub struct ServiceAnswer {
     pub headers: HeaderMap,
     /// Its body.
     pub body: Bytes,
+}
+
+impl ServiceAnswer {
+    /// What time it was for the service (RFC 9110 section 6.6.1), if it says so.
+    #[must_use]
+    pub fn date(&self) -> Option<SystemTime> {
+        let date = self.headers.get(DATE)?.to_str().ok()?;
+        httpdate::parse_http_date(date).ok()
+    }
 }
 
 /// An answer to a request for a stream.

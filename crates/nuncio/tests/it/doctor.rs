@@ -1,6 +1,8 @@
 //! The doctor finds what is wrong before a caller does.
 
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
 
 use crate::program::Place;
 
@@ -8,8 +10,9 @@ use crate::program::Place;
 fn everything_is_looked_at_and_what_is_wrong_has_a_remedy() {
     let place = Place::new();
     place.script("good.sh", "cat");
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address");
+    let old = slow_clock();
     place.write(
         "nuncio.toml",
         &format!(
@@ -17,7 +20,8 @@ fn everything_is_looked_at_and_what_is_wrong_has_a_remedy() {
              [agents.good]\nbackend = \"command\"\ncommand = [\"./good.sh\"]\n\
              [agents.model]\nbackend = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n\
              [agents.gone]\nbackend = \"acp\"\ncommand = [\"no-such-agent\"]\n\
-             [peers.away]\nurl = \"http://127.0.0.1:1\"\n"
+             [peers.away]\nurl = \"http://127.0.0.1:1\"\n\
+             [peers.old]\nurl = \"http://{old}\"\n"
         ),
     );
     let ended = place.run(&["doctor", "-o", "json"]);
@@ -35,6 +39,7 @@ fn everything_is_looked_at_and_what_is_wrong_has_a_remedy() {
         ("agent model".to_owned(), "bad", "connection refused"),
         ("agent gone".to_owned(), "bad", "install it"),
         ("peer away".to_owned(), "odd", "127.0.0.1:1"),
+        ("clock".to_owned(), "bad", "ahead of"),
     ] {
         let found = find(&what);
         assert_eq!(found["verdict"], verdict, "{found}");
@@ -43,6 +48,26 @@ fn everything_is_looked_at_and_what_is_wrong_has_a_remedy() {
             "{found}"
         );
     }
+}
+
+/// A server that takes it to be 2001.
+fn slow_clock() -> SocketAddr {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut stream in server.incoming().flatten() {
+            let mut head = BufReader::new(&stream).lines();
+            while head
+                .next()
+                .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+            {}
+            let answer = "HTTP/1.1 404 Not Found\r\ndate: Mon, 01 Jan 2001 00:00:00 GMT\r\n\
+                          content-length: 0\r\nconnection: close\r\n\r\n";
+            // Whoever asked may have gone.
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
 }
 
 #[test]

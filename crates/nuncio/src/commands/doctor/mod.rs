@@ -1,5 +1,7 @@
 //! `nuncio doctor`: looks at everything that a gateway needs, and says what is wrong and what to do.
 
+mod clock;
+
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +28,7 @@ const PEER_LIMIT: Duration = Duration::from_secs(15);
 /// Variables that lead other programs' requests over a proxy.
 const PROXY_VARIABLES: [&str; 3] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
-/// Look at configuration, addresses, store, agents and peers, and say what is wrong.
+/// Look at configuration, addresses, store, agents, peers and clock, and say what is wrong.
 ///
 /// Agents are started or reached, but asked for nothing: `nuncio agents check` asks them. The exit
 /// status is 1 if something keeps the gateway from its work.
@@ -127,6 +129,7 @@ async fn look(loaded: &Loaded) -> Vec<Finding> {
             .map(|(name, found)| Finding::of(format!("agent {name}"), found)),
     );
     findings.extend(peers(&loaded.config).await);
+    findings.push(clock::look(&loaded.config, &loaded.home).await);
     findings.extend(proxies());
     findings
 }
