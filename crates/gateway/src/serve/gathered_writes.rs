@@ -164,7 +164,8 @@ mod tests {
         for _ in 0..10 {
             assert!(gathered.poll(endless.as_mut(), &mut cx).is_pending());
         }
-        assert_eq!(gathered.0.lock().waiting.len(), MAX_GATHERED - 16);
+        // What went out in the first turn made room that the second one has filled.
+        assert_eq!(gathered.0.lock().waiting.len(), MAX_GATHERED);
         drop(peer.read(&mut [0; 16]).await);
         drop(peer);
         assert!(matches!(
