@@ -26,6 +26,7 @@ mod stream;
 mod task_view;
 pub mod tls;
 pub mod webhook;
+mod webhook_keys;
 mod webhook_receiver;
 pub mod webhook_signature;
 
@@ -46,4 +47,5 @@ pub use stream::{EventStream, StreamEvent};
 pub use task_view::TaskView;
 pub use tls::TlsSettings;
 pub use webhook::{WebhookAnswer, Webhooks};
-pub use webhook_receiver::WebhookReceiver;
+pub use webhook_keys::WebhookKeys;
+pub use webhook_receiver::{RefusedPosts, WebhookReceiver};

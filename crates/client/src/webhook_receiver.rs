@@ -1,12 +1,14 @@
-//! Takes what an agent posts about one task: a small listener of our own, a random token, and each
-//! event once. What is posted is a hint; the truth about a task is what the agent answers when asked.
+//! Takes what an agent posts about one task: a small listener of our own, a random token, signatures
+//! where there are keys for them, and each event once. What is posted is a hint; the truth about a task is
+//! what the agent answers when asked.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use getrandom::fill;
@@ -23,11 +25,14 @@ use subtle::ConstantTimeEq as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use url::Url;
 
 use crate::limits::MAX_ANSWER_BYTES;
 use crate::message_id::new_message_id;
 use crate::secret::Secret;
+use crate::webhook_keys::WebhookKeys;
+use crate::webhook_signature::{SignatureFault, TOLERANCE};
 
 /// Events that wait to be looked at; the agent's next post waits for a place.
 const MAX_WAITING: usize = 64;
@@ -35,8 +40,12 @@ const MAX_WAITING: usize = 64;
 const MAX_CONNECTIONS: usize = 32;
 /// How long one post may take, from its connection to its answer. Agents give up earlier.
 const POST_LIMIT: Duration = Duration::from_secs(30);
-/// Ids of deliveries that are remembered: a repeat follows soon after the first.
-const MAX_REMEMBERED: usize = 1024;
+/// How long the id of a delivery is remembered: as long as its signature may be good, on either side.
+const REMEMBERED_FOR: Duration = Duration::from_secs(2 * TOLERANCE.as_secs());
+/// Most ids that are remembered, a hundred a second for all that time.
+const MAX_REMEMBERED: usize = 65_536;
+/// Longest id that is remembered, in bytes; a longer one has no meaning of ours.
+const MAX_ID_BYTES: usize = 256;
 /// Bytes of the token: not to be guessed.
 const TOKEN_BYTES: usize = 32;
 /// Pause after a connection could not be accepted, so that it does not spin.
@@ -46,17 +55,22 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct WebhookReceiver {
     config: TaskPushNotificationConfig,
     events: mpsc::Receiver<StreamResponse>,
+    refused: Arc<Refusals>,
     /// Aborts the listener and its connections.
     _serving: JoinSet<()>,
 }
 
 impl WebhookReceiver {
     /// Listens at `address`; port 0 lets the system choose. Agents are told to post to `public`, or
-    /// to the address itself.
+    /// to the address itself. What is posted must be signed as `keys` say.
     ///
     /// # Errors
     /// When the address cannot be taken.
-    pub async fn listen(address: SocketAddr, public: Option<&Url>) -> io::Result<Self> {
+    pub async fn listen(
+        address: SocketAddr,
+        public: Option<&Url>,
+        keys: WebhookKeys,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let token = new_token();
         let url = match public {
@@ -78,9 +92,12 @@ impl WebhookReceiver {
             metadata: None,
         };
         let (tell, events) = mpsc::channel(MAX_WAITING);
+        let refused = Arc::<Refusals>::default();
         let desk = Arc::new(Desk {
             token: Secret::new(token),
+            keys,
             seen: Mutex::default(),
+            refused: refused.clone(),
             tell,
         });
         let mut serving = JoinSet::new();
@@ -88,6 +105,7 @@ impl WebhookReceiver {
         Ok(Self {
             config,
             events,
+            refused,
             _serving: serving,
         })
     }
@@ -98,7 +116,19 @@ impl WebhookReceiver {
         &self.config
     }
 
-    /// The next event that was posted with the right token.
+    /// How many posts were refused so far, and why.
+    #[must_use]
+    pub fn refused(&self) -> RefusedPosts {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        RefusedPosts {
+            strange: read(&self.refused.strange),
+            unsigned: read(&self.refused.unsigned),
+            wrong: read(&self.refused.wrong),
+            stale: read(&self.refused.stale),
+        }
+    }
+
+    /// The next event that was posted with the right token and signature.
     pub async fn next(&mut self) -> StreamResponse {
         match self.events.recv().await {
             Some(event) => event,
@@ -161,11 +191,33 @@ async fn serve(socket: TcpStream, desk: Arc<Desk>) {
     }
 }
 
+/// Posts that were refused, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RefusedPosts {
+    /// Without the token, or with another one.
+    pub strange: u64,
+    /// Without a signature that can be read, though there are keys.
+    pub unsigned: u64,
+    /// Signed with another key, or changed since.
+    pub wrong: u64,
+    /// Signed too long ago, or by a clock that is wrong.
+    pub stale: u64,
+}
+
+#[derive(Default)]
+struct Refusals {
+    strange: AtomicU64,
+    unsigned: AtomicU64,
+    wrong: AtomicU64,
+    stale: AtomicU64,
+}
+
 /// Judges posts.
 struct Desk {
     token: Secret,
-    /// Ids of deliveries that were taken, the oldest first.
-    seen: Mutex<VecDeque<String>>,
+    keys: WebhookKeys,
+    seen: Mutex<Seen>,
+    refused: Arc<Refusals>,
     tell: mpsc::Sender<StreamResponse>,
 }
 
@@ -175,38 +227,50 @@ impl Desk {
             return StatusCode::METHOD_NOT_ALLOWED;
         }
         let (head, body) = request.into_parts();
-        if !self.is_shown(&head.headers) {
+        let token = self.token_of(&head.headers);
+        // Hermes shows no token: there, a signature says who posts.
+        if token == Shown::Wrong || (token == Shown::Nothing && self.keys.is_empty()) {
+            self.refused.strange.fetch_add(1, Ordering::Relaxed);
             tracing::warn!("a post to the webhook's listener without its token was refused");
             return StatusCode::UNAUTHORIZED;
         }
         let Ok(body) = Limited::new(body, MAX_ANSWER_BYTES).collect().await else {
             return StatusCode::PAYLOAD_TOO_LARGE;
         };
-        let Some(event) = read(&body.to_bytes()) else {
+        let body = body.to_bytes();
+        if let Err(fault) = self.keys.check(&head.headers, &body, now(), TOLERANCE) {
+            let counter = match fault {
+                SignatureFault::Missing => &self.refused.unsigned,
+                SignatureFault::Wrong => &self.refused.wrong,
+                SignatureFault::Stale => &self.refused.stale,
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(%fault, "a post to the webhook's listener was refused");
+            return StatusCode::UNAUTHORIZED;
+        }
+        let Some(event) = read(&body) else {
             tracing::warn!("what was posted to the webhook's listener is no event");
             return StatusCode::BAD_REQUEST;
         };
         let id = head.headers.get("webhook-id");
         let id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let id = id.filter(|id| id.len() <= MAX_ID_BYTES);
         // Held while the event is handed over: a repeat is not acknowledged before the first is.
         let mut seen = self.seen.lock().await;
-        if id.as_ref().is_some_and(|id| seen.contains(id)) {
+        if id.as_ref().is_some_and(|id| seen.knows(id)) {
             return StatusCode::OK;
         }
         if self.tell.send(event).await.is_err() {
             return StatusCode::SERVICE_UNAVAILABLE;
         }
         if let Some(id) = id {
-            if seen.len() == MAX_REMEMBERED {
-                seen.pop_front();
-            }
-            seen.push_back(id);
+            seen.remember(id, Instant::now());
         }
         StatusCode::OK
     }
 
-    /// Whether the token is there, in one of the two headers.
-    fn is_shown(&self, headers: &HeaderMap) -> bool {
+    /// The token, in one of the two headers.
+    fn token_of(&self, headers: &HeaderMap) -> Shown {
         let token = headers.get("x-a2a-notification-token");
         let bearer = headers.get(AUTHORIZATION).and_then(|value| {
             let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
@@ -214,8 +278,56 @@ impl Desk {
         });
         let shown = [token.map(HeaderValue::as_bytes), bearer.map(str::as_bytes)];
         let is_ours = |shown: &[u8]| bool::from(self.token.expose().as_bytes().ct_eq(shown));
-        shown.into_iter().flatten().any(is_ours)
+        let mut shown = shown.into_iter().flatten().peekable();
+        match (shown.peek().is_some(), shown.any(is_ours)) {
+            (_, true) => Shown::Ours,
+            (true, false) => Shown::Wrong,
+            (false, false) => Shown::Nothing,
+        }
     }
+}
+
+/// What a post shows in place of a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Ours,
+    Wrong,
+    Nothing,
+}
+
+/// Ids of deliveries that were taken.
+#[derive(Default)]
+struct Seen {
+    ids: HashSet<String>,
+    /// The oldest first.
+    order: VecDeque<(Instant, String)>,
+}
+
+impl Seen {
+    fn knows(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+
+    fn remember(&mut self, id: String, now: Instant) {
+        while let Some((since, oldest)) = self.order.front() {
+            let is_old = now.duration_since(*since) > REMEMBERED_FOR;
+            if !is_old && self.order.len() < MAX_REMEMBERED {
+                break;
+            }
+            self.ids.remove(oldest);
+            self.order.pop_front();
+        }
+        self.ids.insert(id.clone());
+        self.order.push_back((now, id));
+    }
+}
+
+/// Seconds since the epoch.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
 }
 
 /// An event of 1.0, or an object of 0.3, which says its kind.
@@ -229,6 +341,26 @@ fn read(body: &[u8]) -> Option<StreamResponse> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_are_remembered_as_long_as_their_signatures_may_be_good() {
+        let mut seen = Seen::default();
+        let begin = Instant::now();
+        seen.remember("first".to_owned(), begin);
+        seen.remember("second".to_owned(), begin + REMEMBERED_FOR);
+        assert!(seen.knows("first") && seen.knows("second"));
+        let later = begin + REMEMBERED_FOR + Duration::from_secs(1);
+        seen.remember("third".to_owned(), later);
+        assert!(!seen.knows("first") && seen.knows("second") && seen.knows("third"));
+        for number in 0..MAX_REMEMBERED {
+            seen.remember(number.to_string(), later);
+        }
+        assert_eq!(
+            (seen.ids.len(), seen.order.len()),
+            (MAX_REMEMBERED, MAX_REMEMBERED)
+        );
+        assert!(!seen.knows("third") && seen.knows("0"));
+    }
 
     #[test]
     fn events_of_both_generations_are_read() {

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
 
 /// What a shared key of Standard Webhooks begins with.
 pub const SHARED_PREFIX: &str = "whsec_";
@@ -25,8 +26,10 @@ pub const SHARED_KEY_BYTES: RangeInclusive<usize> = 24..=64;
 pub const ED25519_BYTES: usize = 32;
 /// How far a post's time may be from ours: what Standard Webhooks suggests.
 pub const TOLERANCE: Duration = Duration::from_secs(5 * 60);
-/// Most signatures of one post that are looked at: a sender has a few keys during a change of them.
-const MAX_SIGNATURES: usize = 16;
+/// Most signatures of one post: a sender has a few keys during a change of them.
+pub const MAX_SIGNATURES: usize = 10;
+/// Most characters of a `webhook-id`: twice those of a UUID and a prefix.
+pub const MAX_ID_CHARS: usize = 64;
 
 /// A key that signs as Standard Webhooks says. Shows nothing of itself.
 pub struct SigningKey(Kind);
@@ -112,8 +115,8 @@ impl fmt::Debug for CheckingKey {
 /// What is wrong with a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureFault {
-    /// A header of the three is missing or cannot be read.
-    #[error("it lacks webhook-id, webhook-timestamp or webhook-signature")]
+    /// A header of its signature is missing or cannot be read.
+    #[error("it lacks a header of its signature, or has one that cannot be read")]
     Missing,
     /// It was signed too long ago, or the clocks differ.
     #[error("it was not signed just now: it is an old one, or the clocks differ")]
@@ -159,12 +162,12 @@ impl CheckingKey {
         tolerance: Duration,
     ) -> Result<(), SignatureFault> {
         let Signed { id, timestamp, .. } = signed;
-        let seconds: i64 = timestamp.parse().map_err(|_| SignatureFault::Missing)?;
-        if id.is_empty() {
+        let seconds = seconds(timestamp).ok_or(SignatureFault::Missing)?;
+        let entries = signed.signatures.split(' ');
+        if !is_id(id) || entries.clone().nth(MAX_SIGNATURES).is_some() {
             return Err(SignatureFault::Missing);
         }
         let head = format!("{id}.{timestamp}.");
-        let entries = signed.signatures.split(' ').take(MAX_SIGNATURES);
         if !entries
             .filter_map(|entry| entry.split_once(','))
             .any(|(version, signature)| self.is_ours(version, signature, &head, body))
@@ -197,6 +200,18 @@ impl CheckingKey {
     }
 }
 
+/// Only with such ids is it clear where the id ends in what is signed.
+fn is_id(id: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=MAX_ID_CHARS).contains(&id.len()) && id.bytes().all(fits)
+}
+
+/// Digits and nothing else: no sign, no blank, no exponent.
+fn seconds(timestamp: &str) -> Option<i64> {
+    let is_plain = timestamp.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| timestamp.parse().ok()).flatten()
+}
+
 /// A shared secret of any form that makes plain hashes. Shows nothing of itself.
 #[derive(Clone)]
 pub struct HashKey(Hmac<Sha256>);
@@ -218,6 +233,13 @@ impl HashKey {
     #[must_use]
     pub fn over_body(&self, body: &[u8]) -> String {
         hex(&over(&self.0, b"", body).finalize().into_bytes())
+    }
+
+    /// Whether `hash` is the one of [`HashKey::over_body`]. Takes the same time for every wrong one.
+    #[must_use]
+    pub fn is_over_body(&self, hash: &str, body: &[u8]) -> bool {
+        let ours = self.over_body(body);
+        bool::from(ours.as_bytes().ct_eq(hash.as_bytes()))
     }
 
     /// The value of `X-Hub-Signature-256`.
@@ -281,6 +303,11 @@ mod tests {
         let body = br#"{"text":"hello"}"#;
         let plain = "605715228c3e335d03625cf04e66b83ca93d7b660e668421b8d940eb1f5e4e1a";
         assert_eq!(key.over_body(body), plain);
+        assert!(key.is_over_body(plain, body));
+        for wrong in ["", &plain[1..], &plain.to_uppercase()] {
+            assert!(!key.is_over_body(wrong, body), "{wrong}");
+        }
+        assert!(!key.is_over_body(plain, b"{}"));
         assert_eq!(key.hub(body), format!("sha256={plain}"));
         assert_eq!(
             key.timed(1_767_323_045, body),
@@ -336,13 +363,49 @@ mod tests {
         ] {
             assert_eq!(check(KEY, signed, BODY, now), expected, "{now}");
         }
-        for (id, timestamp) in [("", timestamp.as_str()), (ID, "soon"), (ID, "")] {
+    }
+
+    #[test]
+    fn headers_have_one_form() {
+        let timestamp = TIME.to_string();
+        let long = "a".repeat(MAX_ID_CHARS + 1);
+        let sign = |id: &str, seconds: i64| SigningKey::read(KEY).unwrap().sign(id, seconds, BODY);
+        let (dotted, lengthy) = (sign("a.b", TIME), sign(&long, TIME));
+        let many = format!("{}{SIGNATURE}", "v1,x ".repeat(MAX_SIGNATURES));
+        for (id, timestamp, signatures) in [
+            ("", timestamp.as_str(), SIGNATURE),
+            ("a.b", &timestamp, &dotted),
+            (&long, &timestamp, &lengthy),
+            (ID, &timestamp, &many),
+            (ID, "soon", SIGNATURE),
+            (ID, "", SIGNATURE),
+            (ID, "1e9", SIGNATURE),
+            (ID, " 1", SIGNATURE),
+            (ID, "+1614265330", SIGNATURE),
+            (ID, "-1", &sign(ID, -1)),
+        ] {
             let signed = Signed {
                 id,
                 timestamp,
-                signatures: SIGNATURE,
+                signatures,
             };
-            assert_eq!(check(KEY, signed, BODY, TIME), Err(SignatureFault::Missing));
+            let checked = check(KEY, signed, BODY, TIME);
+            assert_eq!(checked, Err(SignatureFault::Missing), "{id} {timestamp}");
+        }
+        let few = format!("{}{SIGNATURE}", "v1,x ".repeat(MAX_SIGNATURES - 1));
+        let signed = Signed {
+            id: ID,
+            timestamp: &timestamp,
+            signatures: &few,
+        };
+        assert_eq!(check(KEY, signed, BODY, TIME), Ok(()));
+        for other in ["v1a", "v2"] {
+            let taken = SIGNATURE.replace("v1", other);
+            let signed = Signed {
+                signatures: &taken,
+                ..signed
+            };
+            assert_eq!(check(KEY, signed, BODY, TIME), Err(SignatureFault::Wrong));
         }
     }
 

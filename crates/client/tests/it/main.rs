@@ -11,3 +11,4 @@ mod mock_agent;
 mod rest;
 mod streams;
 mod tls;
+mod webhook_receiver;

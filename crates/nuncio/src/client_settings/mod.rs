@@ -57,7 +57,7 @@ const fn secret(name: &'static str) -> KnownSetting {
 }
 
 /// Every setting that a variable or a file may set.
-pub(crate) const KNOWN_SETTINGS: [KnownSetting; 23] = [
+pub(crate) const KNOWN_SETTINGS: [KnownSetting; 24] = [
     setting("agent-card", None),
     setting("transport", Some("the card's order")),
     setting("a2a-version", Some("the highest 1.x of both sides")),
@@ -71,6 +71,7 @@ pub(crate) const KNOWN_SETTINGS: [KnownSetting; 23] = [
     setting("metadata", None),
     setting("push-url", None),
     secret("push-token"),
+    secret("webhook-secret"),
     // It may hold a credential of a scheme that is not known here.
     secret("svc-param"),
     secret("bearer"),
@@ -253,7 +254,7 @@ fn from_layers<T>(
 }
 
 /// A repeatable setting: flags, else one line or comma-separated entries of a variable.
-fn repeated<T>(
+pub(crate) fn repeated<T>(
     flags: &[String],
     name: &str,
     layers: &Layers,

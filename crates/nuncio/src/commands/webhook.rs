@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use nuncio_client::{Client, Pace, TaskView, WebhookReceiver};
+use nuncio_client::{Client, Pace, RefusedPosts, TaskView, WebhookKeys, WebhookReceiver};
 use nuncio_wire::operation::{DeleteTaskPushNotificationConfigRequest, GetTaskRequest};
 use nuncio_wire::{Request, Response, StreamResponse, TaskPushNotificationConfig};
 use url::Url;
 
+use crate::client_settings::{Layers, repeated};
 use crate::commands::exchange::with_card;
 use crate::commands::wait::Watcher;
 use crate::output::{self, CliError};
@@ -19,6 +20,8 @@ use crate::output::{self, CliError};
 const QUIET: Duration = Duration::from_secs(15);
 /// How long the end of a command may take to delete what it registered.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// The secrets, as the layers name them.
+const SECRET_SETTING: &str = "webhook-secret";
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Webhook")]
@@ -31,19 +34,40 @@ pub(crate) struct WebhookFlags {
     /// Where the agent reaches that listener, if a tunnel or a proxy stands in front of it
     #[arg(long, value_name = "URL", requires = "webhook")]
     webhook_url: Option<Url>,
+    /// What the agent signs its posts with; others are refused. `whsec_…` or `whpk_…` for Standard
+    /// Webhooks, anything else for X-A2A-Signature; repeatable. On a command line it is seen in the
+    /// process table: prefer the variable [env: A2ACLI_WEBHOOK_SECRET]
+    #[arg(
+        long,
+        value_name = "SECRET",
+        requires = "webhook",
+        hide_env_values = true
+    )]
+    webhook_secret: Vec<String>,
 }
 
 impl WebhookFlags {
     /// Begins to listen, if that is wanted.
-    pub(crate) async fn listen(&self) -> Result<Option<WebhookReceiver>, CliError> {
+    pub(crate) async fn listen(
+        &self,
+        layers: &Layers,
+    ) -> Result<Option<WebhookReceiver>, CliError> {
         let Some(address) = self.webhook else {
             return Ok(None);
         };
+        let mut keys = WebhookKeys::default();
+        let take = |secret: &str| Ok(secret.to_owned());
+        for secret in repeated(&self.webhook_secret, SECRET_SETTING, layers, take)? {
+            keys.add(&secret).map_err(|error| {
+                CliError::usage(format!("--{SECRET_SETTING}: {error}"))
+                    .with_hint("an agent of nuncio signs with `push.signing_keys` or `push.secret`")
+            })?;
+        }
         let public = self.webhook_url.as_ref();
         if !address.ip().is_loopback() && public.is_none() {
             output::warn("--webhook: other machines can reach the listener, without TLS");
         }
-        let receiver = WebhookReceiver::listen(address, public).await;
+        let receiver = WebhookReceiver::listen(address, public, keys).await;
         receiver.map(Some).map_err(|error| {
             CliError::usage(format!("--webhook: cannot listen at {address}: {error}"))
                 .with_hint("give another address, or none for a free port")
@@ -88,6 +112,30 @@ impl Registered {
             Err(_) => tracing::debug!("the webhook stays registered: no answer in time"),
         }
     }
+}
+
+/// Says that posts were refused: the events came to nothing, or somebody else posts.
+pub(crate) fn tell_refused(refused: RefusedPosts) {
+    let RefusedPosts {
+        strange,
+        unsigned,
+        wrong,
+        stale,
+    } = refused;
+    let reasons = [
+        (strange, "without the token"),
+        (unsigned, "without a signature"),
+        (wrong, "signed with another key"),
+        (stale, "not signed just now"),
+    ];
+    let reasons: Vec<_> = reasons.iter().filter(|(count, _)| *count > 0).collect();
+    if reasons.is_empty() {
+        return;
+    }
+    let all: u64 = reasons.iter().map(|(count, _)| count).sum();
+    let listed = reasons.iter().map(|(count, why)| format!("{count} {why}"));
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    output::warn(&format!("--webhook: {all} posts were refused ({listed})"));
 }
 
 /// Waits until the task is settled, led by what is posted.

@@ -136,6 +136,86 @@ fn a_forged_post_is_refused_and_changes_nothing() {
     }
 }
 
+/// Keys of the gateway, and the secrets that receivers check with.
+const SHARED: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const PRIVATE: &str = "whsk_nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=";
+const PUBLIC: &str = "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+const OTHER: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSx";
+const BODY: &str = "push-secret";
+
+fn signing_gateway() -> (Place, Served) {
+    let mut place = Place::new();
+    place.script("agent.sh", AGENT);
+    let keys = "[push]\nsigning_keys = [\"env:SHARED\", \"env:PRIVATE\"]\nsecret = \"env:BODY\"";
+    place.write("nuncio.toml", &CONFIG.replace("[push]", keys));
+    for (name, key) in [("SHARED", SHARED), ("PRIVATE", PRIVATE), ("BODY", BODY)] {
+        place.set(name, key);
+    }
+    let served = place.serve(&["--config", "nuncio.toml", "--store", "memory:"]);
+    (place, served)
+}
+
+#[test]
+fn what_the_gateway_signs_is_shown_where_the_secret_is_known() {
+    let (place, served) = signing_gateway();
+    for way in WAYS {
+        for secrets in [&[SHARED][..], &[OTHER, PUBLIC], &[BODY], &[PUBLIC, BODY]] {
+            let mut command = vec!["send", "hello", "--webhook", "--stream"];
+            for secret in secrets {
+                command.extend(["--webhook-secret", secret]);
+            }
+            let ended = place.run(&arguments(&served, way, &command));
+            assert!(!ended.stderr.contains("refused"), "{}", ended.stderr);
+            let shown = ended.expect_success();
+            assert!(shown.contains("TASK_STATE_COMPLETED"), "{way:?} {shown}");
+            // Nobody who only asks sees those.
+            let chunks = shown.contains("artifactUpdate");
+            assert!(chunks || way.contains(&"0.3"), "{way:?} {shown}");
+        }
+    }
+}
+
+#[test]
+fn what_is_signed_with_another_key_is_not_shown_and_told_of() {
+    let (mut place, served) = signing_gateway();
+    for secret in [OTHER, "another"] {
+        place.set("A2ACLI_WEBHOOK_SECRET", secret);
+        let command = [
+            "send",
+            "hello",
+            "--webhook",
+            "--stream",
+            "--poll-interval",
+            "1s",
+        ];
+        let ended = place.run(&arguments(&served, &[], &command));
+        assert!(
+            ended.stderr.contains("signed with another key"),
+            "{secret} {}",
+            ended.stderr
+        );
+        // What was asked for is seen all the same.
+        let shown = ended.expect_success();
+        assert!(!shown.contains("artifactUpdate"), "{secret} {shown}");
+        assert!(shown.contains("TASK_STATE_COMPLETED"), "{secret} {shown}");
+    }
+}
+
+#[test]
+fn a_secret_that_is_none_is_refused_before_anything_is_sent() {
+    let place = Place::new();
+    for (secret, why) in [
+        ("whsec_c2hvcnQ=", "24 to 64 bytes"),
+        (PRIVATE, "public half"),
+    ] {
+        let command = ["send", "-a", "127.0.0.1:9", "hi", "--webhook"];
+        let ended = place.run(&[&command[..], &["--webhook-secret", secret]].concat());
+        assert_eq!(ended.code(), Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(why), "{}", ended.stderr);
+        assert!(!ended.stderr.contains(secret), "{}", ended.stderr);
+    }
+}
+
 /// Posts to a listener of this machine; the status of the answer.
 fn post(url: &str, headers: &str, body: &str) -> String {
     let address = url.trim_start_matches("http://").trim_end_matches('/');

@@ -7,13 +7,23 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// `json` with names in order and one blank after each comma and colon; what is no JSON is given
-/// back as it is.
+use super::is_deeper_than;
+use crate::limits::MAX_USER_JSON_DEPTH;
+
+/// Deepest nesting that is followed: user JSON and the members of an event around it.
+const MAX_DEPTH: usize = MAX_USER_JSON_DEPTH + 16;
+
+/// `json` with names in order and one blank after each comma and colon; what is no JSON, or nested
+/// deeper than any event, is given back as it is.
 #[must_use]
 pub fn sorted(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() + json.len() / 8);
     match serde_json::from_slice::<&RawValue>(json) {
-        Ok(value) if write(value.get(), &mut out).is_ok() => out,
+        Ok(value)
+            if !is_deeper_than(value.get(), MAX_DEPTH) && write(value.get(), &mut out).is_ok() =>
+        {
+            out
+        }
         _ => json.to_vec(),
     }
 }
@@ -124,5 +134,17 @@ mod tests {
         let odd = r#"[9007199254740993, 1e400, -0.0, 1.50, {"a": 2, "a": 1}, "\ud800"]"#;
         assert_eq!(form(odd), odd);
         assert_eq!(form("no json"), "no json");
+    }
+
+    #[test]
+    fn what_is_too_deep_to_follow_is_left_alone() {
+        let nested = |depth: usize| format!("{}1,2{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(
+            form(&nested(MAX_DEPTH)),
+            nested(MAX_DEPTH).replace(',', ", ")
+        );
+        for depth in [MAX_DEPTH + 1, 1_000_000] {
+            assert_eq!(form(&nested(depth)), nested(depth));
+        }
     }
 }

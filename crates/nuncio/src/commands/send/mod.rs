@@ -20,7 +20,7 @@ use crate::client_settings::{
 use crate::commands::exchange::Exchange;
 use crate::commands::session::Session;
 use crate::commands::wait::{Final, Watcher, about, cut_short, show, within};
-use crate::commands::webhook::{Registered, WebhookFlags, follow};
+use crate::commands::webhook::{Registered, WebhookFlags, follow, tell_refused};
 use crate::exit_code::ExitCode;
 use crate::output::CliError;
 
@@ -107,7 +107,7 @@ async fn plan(args: &SendArgs, session: &Session) -> Result<Plan, CliError> {
     let leave = switch(args.return_immediately, "async", layers)? && !args.wait.wait;
     request.configuration.return_immediately =
         !session.stream && (leave || wait.wait == Some(false));
-    let receiver = args.webhook.listen().await?;
+    let receiver = args.webhook.listen(layers).await?;
     if let Some(receiver) = &receiver {
         if leave
             || request
@@ -158,7 +158,9 @@ async fn send(session: &Session, mut plan: Plan) -> Result<(), CliError> {
                 let pace = plan.wait.pace;
                 follow(&client, &mut receiver, pace, &mut view, &mut watcher).await
             };
-            within(timeout, work).await
+            let ended = within(timeout, work).await;
+            tell_refused(receiver.refused());
+            ended
         }
     };
     if let Some(registered) = registered {

@@ -46,7 +46,7 @@ pub(crate) async fn run(args: SubscribeArgs) -> ExitCode {
     let settings = agent_settings(&args.agent, &session.layers)
         .and_then(|agent| Ok((agent, wait_settings(&args.wait, &session.layers)?)));
     let result = match settings {
-        Ok((agent, wait)) => match args.webhook.listen().await {
+        Ok((agent, wait)) => match args.webhook.listen(&session.layers).await {
             Ok(receiver) => subscribe(&session, &args.task_id, &agent, wait, receiver).await,
             Err(error) => Err(error),
         },
@@ -81,7 +81,9 @@ async fn subscribe(
                 let (view, watcher) = (&mut view, &mut watcher);
                 webhook::follow(&client, &mut receiver, wait.pace, view, watcher).await
             };
-            within(wait.timeout, work).await
+            let ended = within(wait.timeout, work).await;
+            webhook::tell_refused(receiver.refused());
+            ended
         }
     };
     if let Some(registered) = registered {
