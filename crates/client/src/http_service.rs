@@ -112,7 +112,8 @@ impl HttpService {
     }
 
     /// Sends a request that is answered by a stream. `silence` is how long the service may say
-    /// nothing: before the head, and between two pieces of the stream.
+    /// nothing: before the head, and between two pieces of the stream. Asks for nothing but a stream,
+    /// unless `headers` say what it may be.
     ///
     /// # Errors
     /// As [`HttpService::call`].
@@ -125,7 +126,8 @@ impl HttpService {
         silence: Duration,
     ) -> Result<ServiceReply, ClientError> {
         let url = self.url(path)?;
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let stream = HeaderValue::from_static("text/event-stream");
+        headers.entry(ACCEPT).or_insert(stream);
         let sent = self.send(&url, method, headers, body);
         let response = tokio::time::timeout(silence, sent)
             .await

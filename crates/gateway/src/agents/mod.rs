@@ -25,6 +25,7 @@ mod fault;
 mod file_name;
 mod gate;
 pub mod hermes;
+mod mcp;
 pub mod openai;
 pub mod openfang;
 mod own_skills;

@@ -10,17 +10,19 @@ use tokio::sync::Mutex;
 
 use super::Agent;
 
-/// How long an answer is believed: as long as readers may keep a card.
+/// How long an answer is believed: as long as readers may keep a card. After a failure it takes as long
+/// until the next question.
 const BELIEVED_FOR: Duration = Duration::from_secs(60);
 /// How long a card waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// Most skills that are taken from an agent: more than a reader of cards looks at.
 const MAX_SKILLS: usize = 200;
 
 /// The skills that an agent told of, and since when.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct OwnSkills {
     known: RwLock<Known>,
+    believed_for: Duration,
     /// Held by whoever asks, so that an agent is asked once at a time.
     asking: Mutex<()>,
 }
@@ -34,10 +36,39 @@ pub struct Known {
     pub revision: u64,
     /// When they last changed; `None`: not since the start.
     pub changed: Option<SystemTime>,
-    asked: Option<Instant>,
+    /// When to ask again; `None`: nobody has asked yet.
+    until: Option<Instant>,
+}
+
+impl Known {
+    /// This and more.
+    pub(super) fn and(mut self, more: &Known) -> Self {
+        if !more.skills.is_empty() {
+            let both = self.skills.iter().chain(&*more.skills);
+            self.skills = both.cloned().collect();
+        }
+        self.revision += more.revision;
+        self.changed = self.changed.max(more.changed);
+        self
+    }
+}
+
+impl Default for OwnSkills {
+    fn default() -> Self {
+        Self::believed_for(BELIEVED_FOR)
+    }
 }
 
 impl OwnSkills {
+    /// Asks again after so long a time.
+    pub(super) fn believed_for(believed_for: Duration) -> Self {
+        Self {
+            known: RwLock::default(),
+            believed_for,
+            asking: Mutex::default(),
+        }
+    }
+
     /// What is known now.
     pub fn known(&self) -> Known {
         self.known.read().clone()
@@ -62,16 +93,16 @@ impl OwnSkills {
         }
     }
 
-    fn is_fresh(&self) -> bool {
-        let asked = self.known.read().asked;
-        asked.is_some_and(|asked| asked.elapsed() < BELIEVED_FOR)
+    pub(super) fn is_fresh(&self) -> bool {
+        let until = self.known.read().until;
+        until.is_some_and(|until| Instant::now() < until)
     }
 
-    fn take(&self, name: &str, answer: Result<Option<Vec<AgentSkill>>, String>) {
+    pub(super) fn take(&self, name: &str, answer: Result<Option<Vec<AgentSkill>>, String>) {
         let mut known = self.known.write();
-        known.asked = Some(Instant::now());
         match answer {
             Err(reason) => {
+                known.until = Some(Instant::now() + BELIEVED_FOR.min(self.believed_for));
                 tracing::warn!(
                     agent = name,
                     reason,
@@ -79,6 +110,7 @@ impl OwnSkills {
                 );
             }
             Ok(skills) => {
+                known.until = Some(Instant::now() + self.believed_for);
                 let mut skills = skills.unwrap_or_default();
                 skills.truncate(MAX_SKILLS);
                 if *skills != *known.skills {
@@ -137,7 +169,7 @@ mod tests {
                 (known.revision, &*known.skills),
                 (revision, &[skill("one")][..])
             );
-            skills.known.write().asked = None;
+            skills.known.write().until = None;
         }
     }
 
@@ -149,7 +181,7 @@ mod tests {
         skills.learn("a", &agent).await;
         skills.learn("a", &agent).await;
         assert_eq!(skills.known().skills.len(), 1);
-        skills.known.write().asked = None;
+        skills.known.write().until = None;
         skills.learn("a", &agent).await;
         assert_eq!(
             (skills.known().skills.len(), skills.known().revision),

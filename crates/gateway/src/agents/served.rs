@@ -18,6 +18,7 @@ use super::conformance::{Conformance, INPUT_MODES, ProfileSwitches};
 use super::echo::Echo;
 use super::gate::{AgentGate, Gate};
 use super::hermes::Hermes;
+use super::mcp::McpServers;
 use super::openai::OpenAi;
 use super::openfang::OpenFang;
 use super::own_skills::{Known, OwnSkills};
@@ -40,6 +41,8 @@ pub struct ServedAgent {
     pub gate: AgentGate,
     /// What it says itself that it can do.
     own_skills: OwnSkills,
+    /// Whose tools are its skills, too.
+    mcp_servers: McpServers,
     /// What a conformance kit wants of the gateway; `None` for every agent of any other backend.
     pub conformance: Option<ProfileSwitches>,
     /// Bounds of its turns.
@@ -84,7 +87,10 @@ impl ServedAgent {
                 Box::new(Command::new(command, data_dir)?),
                 command.turn_timeout,
             ),
-            BackendConfig::Acp(acp) => (Box::new(Acp::new(name, acp, data_dir)?), acp.turn_timeout),
+            BackendConfig::Acp(acp) => (
+                Box::new(Acp::new(name, acp, &config.mcp_servers, data_dir)?),
+                acp.turn_timeout,
+            ),
             BackendConfig::OpenAi(openai) => (Box::new(OpenAi::new(openai)?), openai.turn_timeout),
             BackendConfig::Hermes(hermes) => (Box::new(Hermes::new(hermes)?), hermes.turn_timeout),
             BackendConfig::OpenFang(openfang) => {
@@ -123,6 +129,7 @@ impl ServedAgent {
                 max_queued_turns: config.max_queued_turns,
             },
             slots: Arc::new(Semaphore::new(config.max_concurrent_turns)),
+            mcp_servers: McpServers::new(name, &config.mcp_servers),
             waiting: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             config,
@@ -152,13 +159,20 @@ impl ServedAgent {
 
     /// Asks the agent what it can do, unless that is known: before its card is made.
     pub async fn learn_skills(&self) {
-        self.own_skills.learn(&self.name, &*self.backend).await;
+        let own = self.own_skills.learn(&self.name, &*self.backend);
+        tokio::join!(own, self.mcp_servers.learn());
     }
 
-    /// What the agent said of its skills when it was last asked.
+    /// What the agent and its MCP servers said of their skills when they were last asked.
     #[must_use]
     pub fn known_skills(&self) -> Known {
-        self.own_skills.known()
+        let known = self.mcp_servers.known();
+        known.fold(self.own_skills.known(), |all, more| all.and(&more))
+    }
+
+    /// Ends what outlives a turn: the gateway stops.
+    pub async fn stop(&self) {
+        tokio::join!(self.backend.stop(), self.mcp_servers.stop());
     }
 
     /// Which edition's HTTP and gRPC statuses errors about this agent carry.
@@ -260,7 +274,7 @@ pub async fn probe_all(
         let found = match ServedAgent::new(name, agent.clone(), house) {
             Ok(agent) => {
                 let found = tokio::time::timeout(limit, agent.backend.probe()).await;
-                agent.backend.stop().await;
+                agent.stop().await;
                 let late = |_| Err(format!("no answer within {} s", limit.as_secs()));
                 found.unwrap_or_else(late)
             }

@@ -1,9 +1,10 @@
 //! `[agents.NAME]`: the agents served here, what their cards say and how they answer.
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BackendConfig, ExtensionConfig, WebUrl};
+use super::{BackendConfig, ExtensionConfig, McpServerConfig, WebUrl};
 
 /// Characters of a host name (RFC 1035 section 2.3.4, without the length bytes).
 const MAX_HOST_CHARS: usize = 253;
@@ -62,6 +63,10 @@ pub struct AgentConfig {
     #[serde(default)]
     #[schemars(example = serde_json::json!([{ "id": "review", "name": "Review", "description": "Reviews a diff", "tags": ["code"] }]))]
     pub skills: Vec<SkillConfig>,
+    /// MCP servers that it has, each under a name: their tools stand on the card after `skills`.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!({ "web": { "url": "https://tools.example.org/mcp" } }))]
+    pub mcp_servers: IndexMap<String, McpServerConfig>,
     /// What the card promises.
     #[serde(default)]
     pub capabilities: CapabilitiesConfig,
@@ -119,6 +124,7 @@ impl AgentConfig {
             description: None,
             version: default_version(),
             skills: Vec::new(),
+            mcp_servers: IndexMap::new(),
             capabilities: CapabilitiesConfig::default(),
             extended: None,
             input_modes: default_input_modes(),

@@ -15,6 +15,7 @@ mod duration;
 mod error;
 mod extensions;
 mod log;
+mod mcp_servers;
 mod openfang;
 mod parse;
 mod peers;
@@ -50,6 +51,7 @@ pub use duration::Duration;
 pub use error::{ConfigError, ConfigErrors, Position};
 pub use extensions::ExtensionConfig;
 pub use log::{LogConfig, LogFormat, LogLevel};
+pub use mcp_servers::McpServerConfig;
 pub use openfang::{ExternalAgent, OpenFangConfig};
 pub use parse::{locate, parse};
 pub use peers::{PeerAuth, PeerConfig, PeerProtocol};
@@ -111,6 +113,9 @@ impl Config {
             if let Some((command, program)) = agent.backend.program_mut() {
                 program.anchor(command, base);
             }
+            for server in agent.mcp_servers.values_mut() {
+                server.program.anchor(&mut server.command, base);
+            }
         }
         if let Some(home) = &mut self.workers.hermes_home {
             *home = base.join(&*home);
@@ -130,6 +135,9 @@ impl Config {
     pub fn inherit_environment(&mut self, env: &dyn Fn(&str) -> Option<String>) {
         for agent in self.agents.values_mut() {
             agent.backend.inherit_environment(env);
+            for server in agent.mcp_servers.values_mut() {
+                server.program.inherit(env);
+            }
         }
     }
 

@@ -88,6 +88,10 @@ impl Config {
             for (key, secret) in agent.backend.secrets_mut() {
                 secrets.push((format!("agents.{name}.{key}"), secret));
             }
+            for (server, config) in &mut agent.mcp_servers {
+                let key = format!("agents.{name}.mcp_servers.{server}.bearer");
+                secrets.extend(config.bearer.as_mut().map(|bearer| (key, bearer)));
+            }
         }
         if let Some(password) = &mut self.store.password {
             secrets.push(("store.password".to_owned(), password));
@@ -182,6 +186,14 @@ impl Config {
             }
             if let Some((key, message)) = agent.backend.problem(&self.peers) {
                 problems.error(format!("agents.{name}.{key}"), message);
+            }
+            for (server, config) in &agent.mcp_servers {
+                let key = format!("agents.{name}.mcp_servers.{server}");
+                if let Err(message) = check_name(server) {
+                    problems.error(key, message);
+                } else if let Some((last, message)) = config.problem() {
+                    problems.error(format!("{key}.{last}"), message);
+                }
             }
             let mut skills = std::collections::HashSet::new();
             for (index, skill) in agent.skills.iter().enumerate() {

@@ -183,7 +183,7 @@ impl Engine {
             self.stopping.cancel();
             self.turns.wait().await;
         }
-        let stops = self.agents.iter().map(|agent| agent.backend.stop());
+        let stops = self.agents.iter().map(|agent| agent.stop());
         if tokio::time::timeout(STOP_LIMIT, join_all(stops))
             .await
             .is_err()

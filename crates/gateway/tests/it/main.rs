@@ -23,6 +23,7 @@ mod http_rules;
 mod json_rpc;
 mod legacy;
 mod lists;
+mod mcp_servers;
 mod openai;
 mod openfang_agent;
 mod owners;

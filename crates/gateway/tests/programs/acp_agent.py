@@ -142,6 +142,7 @@ def main():
             if os.environ.get("ACP_MUTE"):
                 continue
             can = {"loadSession": bool(os.environ.get("ACP_LOAD"))}
+            can["mcpCapabilities"] = {"http": bool(os.environ.get("ACP_HTTP"))}
             if os.environ.get("ACP_RESUME"):
                 can["sessionCapabilities"] = {"resume": {}}
             result = {"protocolVersion": 1, "agentInfo": {"name": "tester", "version": "1"}, "authMethods": [],
@@ -151,6 +152,8 @@ def main():
                 write({"jsonrpc": "2.0", "id": identity, "error": {"code": -32000, "message": "log in first"}})
                 continue
             session = new_session(params["cwd"])
+            with open(os.path.join(FOLDER, "mcp_servers"), "w") as kept:
+                json.dump(params["mcpServers"], kept)
             cancelled[session] = threading.Event()
             result = {"sessionId": session}
             update(session, sessionUpdate="available_commands_update",

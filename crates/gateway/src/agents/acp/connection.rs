@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::lines::Lines;
+use crate::agents::process::Lines;
 
 /// Bytes of a session's messages that wait to be read (1 MiB); one bigger message alone may pass.
 const INBOX_BYTES: usize = 1024 * 1024;

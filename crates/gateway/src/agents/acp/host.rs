@@ -45,6 +45,7 @@ pub(super) struct About {
     pub(super) resumes_sessions: bool,
     pub(super) takes_images: bool,
     pub(super) takes_resources: bool,
+    pub(super) takes_mcp_over_http: bool,
     /// How its owner can log in.
     pub(super) logins: Vec<String>,
 }
@@ -258,6 +259,7 @@ fn about(told: &Value) -> About {
         resumes_sessions: can["sessionCapabilities"]["resume"].is_object(),
         takes_images: is(&prompt["image"]),
         takes_resources: is(&prompt["embeddedContext"]),
+        takes_mcp_over_http: is(&can["mcpCapabilities"]["http"]),
         logins: logins.map(|it| text(&it["name"])).collect(),
     }
 }

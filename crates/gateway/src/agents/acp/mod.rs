@@ -9,7 +9,7 @@ mod blocks;
 mod calls;
 mod connection;
 mod host;
-mod lines;
+mod mcp_servers;
 mod permission;
 mod presets;
 mod session;
@@ -17,6 +17,7 @@ mod talk;
 mod updates;
 
 use async_trait::async_trait;
+use indexmap::IndexMap;
 use nuncio_wire::AgentSkill;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -32,7 +33,7 @@ use super::conversation_dir::{ConversationDirs, absolute};
 use super::process::check_program;
 use super::reply::{Reply, Said};
 use super::{Agent, Turn, TurnEnd, TurnEvents, fault};
-use crate::config::{AcpConfig, AcpPreset};
+use crate::config::{AcpConfig, AcpPreset, McpServerConfig};
 use crate::sessions::Session;
 
 /// What is said of a turn that waited and died with its process.
@@ -50,6 +51,8 @@ pub fn variables(preset: AcpPreset) -> &'static [&'static str] {
 /// An agent that is kept alive.
 pub struct Acp {
     config: Arc<AcpConfig>,
+    /// What each session is given besides.
+    mcp_servers: IndexMap<String, McpServerConfig>,
     host: Host,
     dirs: ConversationDirs,
     /// Sessions that a running process has in memory.
@@ -67,11 +70,17 @@ struct Suspended {
 }
 
 impl Acp {
-    /// The agent that `config` describes; directories of conversations go below `data_dir`.
+    /// The agent that `config` describes, with MCP servers to work with; directories of conversations go
+    /// below `data_dir`.
     ///
     /// # Errors
     /// Why its program cannot be started, and what to do.
-    pub fn new(name: &str, config: &AcpConfig, data_dir: &Path) -> Result<Self, String> {
+    pub fn new(
+        name: &str,
+        config: &AcpConfig,
+        mcp_servers: &IndexMap<String, McpServerConfig>,
+        data_dir: &Path,
+    ) -> Result<Self, String> {
         let preset = config.preset.map(presets::preset);
         let command = match preset {
             Some(preset) if config.command.is_empty() => {
@@ -90,6 +99,7 @@ impl Acp {
         check_program(&launch.command, &launch.cwd, &launch.environment)?;
         Ok(Self {
             config: Arc::new(config.clone()),
+            mcp_servers: mcp_servers.clone(),
             host: Host::new(launch),
             dirs: ConversationDirs::below(data_dir, config.context_dir)?,
             known: Mutex::default(),

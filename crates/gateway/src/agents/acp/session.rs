@@ -1,14 +1,14 @@
 //! The agent's session of a conversation: known to the process, loaded again, or made anew.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::connection::{Inbox, RpcError};
 use super::host::Running;
 use super::talk::{Halt, Talk};
-use super::{Acp, blocks};
+use super::{Acp, blocks, mcp_servers};
 use crate::agents::{Turn, prompt};
 use crate::sessions::transcript::Budget;
 
@@ -113,8 +113,10 @@ impl Acp {
             ("session/resume", about.resumes_sessions),
             ("session/load", about.loads_sessions),
         ];
+        let params =
+            json!({ "sessionId": session, "cwd": dir, "mcpServers": self.offered(running) });
         for (method, is_offered) in ways {
-            if is_offered && bring_back(running, method, &session, dir, &mut inbox).await {
+            if is_offered && bring_back(running, method, params.clone(), &mut inbox).await {
                 self.remember(running, &session);
                 return Some((session, inbox));
             }
@@ -123,8 +125,13 @@ impl Acp {
         None
     }
 
+    fn offered(&self, running: &Running) -> Vec<Value> {
+        let agent = &self.host.launch().agent;
+        mcp_servers::offered(agent, &self.mcp_servers, &running.about)
+    }
+
     async fn make(&self, running: &Running, dir: &Path) -> Result<String, Halt> {
-        let params = json!({ "cwd": dir, "mcpServers": [] });
+        let params = json!({ "cwd": dir, "mcpServers": self.offered(running) });
         let made = running.connection.call("session/new", params).await;
         let made = made.map_err(|error| refused(&error, running))?;
         let session = made["sessionId"].as_str().unwrap_or_default().to_owned();
@@ -166,11 +173,9 @@ impl Acp {
 async fn bring_back(
     running: &Running,
     method: &'static str,
-    session: &str,
-    dir: &Path,
+    params: Value,
     inbox: &mut Inbox,
 ) -> bool {
-    let params = json!({ "sessionId": session, "cwd": dir, "mcpServers": [] });
     let asked = running.connection.call(method, params);
     tokio::pin!(asked);
     let answer = loop {

@@ -7,9 +7,11 @@
 mod environment;
 mod find;
 mod group;
+mod lines;
 mod stderr_tail;
 
 pub use environment::{BASE_VARIABLES, Environment};
 pub use find::{check_program, find_program};
 pub use group::{Group, kill_all};
+pub use lines::Lines;
 pub use stderr_tail::StderrTail;

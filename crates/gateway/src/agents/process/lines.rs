@@ -12,7 +12,8 @@ const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 const READ_BYTES: usize = 64 * 1024;
 
 /// Reads messages.
-pub(super) struct Lines<R> {
+#[derive(Debug)]
+pub struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     /// The current line is longer than it may be: its bytes are dropped as they come.
@@ -20,7 +21,8 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(reader: R) -> Self {
+    /// Reads what `reader` gives.
+    pub fn new(reader: R) -> Self {
         Self {
             reader: BufReader::with_capacity(READ_BYTES, reader),
             line: Vec::new(),
@@ -29,7 +31,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// The next JSON object with the length of its line; `None`: nothing more comes.
-    pub(super) async fn next(&mut self) -> Option<(Value, usize)> {
+    pub async fn next(&mut self) -> Option<(Value, usize)> {
         loop {
             let bytes = self.reader.fill_buf().await.ok()?;
             if bytes.is_empty() {
