@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)] // a test that cannot go on panics
 
 mod acp;
+mod acp_faults;
 mod agent_hosts;
 mod binding;
 mod cancel;

@@ -291,3 +291,52 @@ async fn a_busy_agent_is_asked_again_when_it_says() {
         assert_eq!(text_of(&task), "at last", "{backend:?}: {task}");
     }
 }
+
+#[tokio::test]
+async fn fifty_conversations_wait_for_a_place_and_each_gets_it() {
+    for backend in ALL {
+        let mut service = Service::start().await;
+        let config = backend.config(&service.base) + "max_concurrent_turns = 1\n";
+        let rig = Rig::with_secrets(Store::Memory, &config, &[KEY]).await;
+        let sends = (0..50).map(|_| rig.call("SendMessage", said("x", None, None)));
+        let play = async {
+            for number in 0..50 {
+                let asked = match (backend, number) {
+                    // It is looked for once.
+                    (Backend::OpenFang, 1..) => service.next().await,
+                    _ => backend.asked(&mut service).await,
+                };
+                let feed = asked.stream();
+                assert!(service.is_quiet(), "{backend:?}: two at once");
+                backend.answer(feed, "done").await;
+            }
+        };
+        let (answers, ()) = tokio::join!(futures_util::future::join_all(sends), play);
+        for answer in answers {
+            assert_eq!(text_of(&answer["result"]["task"]), "done", "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_conversations_are_answered_side_by_side() {
+    for backend in [
+        Backend::OpenAi,
+        Backend::HermesCompletions,
+        Backend::HermesPlugin,
+    ] {
+        let mut service = Service::start().await;
+        let rig = Rig::with_secrets(Store::Memory, &backend.config(&service.base), &[KEY]).await;
+        let send = || rig.call("SendMessage", said("x", None, None));
+        let play = async {
+            let asked = (service.next().await, service.next().await);
+            for (asked, text) in [(asked.1, "second"), (asked.0, "first")] {
+                backend.answer(asked.stream(), text).await;
+            }
+        };
+        let (one, other, ()) = tokio::join!(send(), send(), play);
+        let mut texts = [one, other].map(|it| text_of(&it["result"]["task"]));
+        texts.sort();
+        assert_eq!(texts, ["first", "second"], "{backend:?}");
+    }
+}

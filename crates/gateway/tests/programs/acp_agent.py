@@ -12,6 +12,7 @@ FOLDER = os.environ["ACP_SESSIONS"]
 lock = threading.Lock()
 answers = {}
 cancelled = {}
+at_work = []
 
 
 def write(message):
@@ -90,8 +91,22 @@ def turn(session, text):
         update(session, sessionUpdate="plan", entries=[{"content": "one", "priority": "high", "status": "pending"}])
         update(session, sessionUpdate="tool_call", toolCallId="t", title="Edit a.txt", kind="edit", status="pending",
                content=[{"type": "diff", "path": "/x/a.txt", "oldText": None, "newText": "new text"}])
+    if word == "endless":
+        for _ in range(1024):
+            raw(b"x" * 1048576)
+        raw(b"\n")
+    if word == "noisy":
+        for _ in range(1024):
+            sys.stderr.buffer.write(b"x" * 1048576)
     if word == "garbage":
         raw(b"\xff\xfe not a message\n{broken\n[1,2]\n\n")
+    if word == "counted":
+        at_work.append(session)
+        # Long enough for others to begin, if they may.
+        threading.Event().wait(0.01)
+        say(session, str(len(at_work)))
+        at_work.remove(session)
+        return "end_turn"
     if word == "empty":
         return "end_turn"
     if word in ("refusal", "max_tokens"):
@@ -148,6 +163,8 @@ def main():
             result = {"protocolVersion": 1, "agentInfo": {"name": "tester", "version": "1"}, "authMethods": [],
                       "agentCapabilities": can}
         elif method == "session/new":
+            if os.environ.get("ACP_NO_SESSION"):
+                continue
             if os.environ.get("ACP_LOGIN"):
                 write({"jsonrpc": "2.0", "id": identity, "error": {"code": -32000, "message": "log in first"}})
                 continue

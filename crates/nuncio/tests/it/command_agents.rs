@@ -137,7 +137,7 @@ fn stopping_the_gateway_stops_its_programs() {
 }
 
 /// Makes a pipe with this name; a message comes when all who opened it for writing are gone.
-fn end_of_pipe(place: &Place, name: &str) -> mpsc::Receiver<()> {
+pub(crate) fn end_of_pipe(place: &Place, name: &str) -> mpsc::Receiver<()> {
     let path = place.path().join(name);
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.expect("mkfifo").success());

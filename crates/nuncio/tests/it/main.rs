@@ -1,5 +1,6 @@
 //! Tests on the real binary: one module per thing that users do with it.
 
+mod agent_faults;
 mod agents_control;
 mod cli;
 mod cli_bindings;

@@ -155,6 +155,15 @@ impl Served {
         assert!(said, "`{text}` was never said");
     }
 
+    /// The most memory that it has had at once, in KiB.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("it runs");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.expect("a line").trim().trim_end_matches(" kB");
+        peak.parse().expect("a number")
+    }
+
     pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
         let id = i32::try_from(self.child.id()).expect("a process id");
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), signal).expect("it runs");

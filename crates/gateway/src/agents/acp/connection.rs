@@ -57,6 +57,15 @@ enum Waiting {
     Prompt(Route),
 }
 
+/// A request that is not waited for any longer once this is dropped, whether it was answered or not.
+struct Forgotten<'a>(&'a Connection, u64);
+
+impl Drop for Forgotten<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.lock().remove(&self.1);
+    }
+}
+
 /// A running agent.
 pub(super) struct Connection {
     outbox: mpsc::Sender<Vec<u8>>,
@@ -103,7 +112,9 @@ impl Connection {
     /// Asks the agent and waits for its answer.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         let (reply, answer) = oneshot::channel();
-        self.ask(method, params, Waiting::Reply(reply)).await?;
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let _forgotten = Forgotten(self, id);
+        self.ask(id, method, params, Waiting::Reply(reply)).await?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 
@@ -135,7 +146,8 @@ impl Connection {
     pub(super) async fn prompt(&self, session: &str, prompt: Value) -> Result<(), RpcError> {
         let route = self.routes.lock().get(session).cloned().ok_or_else(gone)?;
         let params = json!({ "sessionId": session, "prompt": prompt });
-        self.ask("session/prompt", params, Waiting::Prompt(route))
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.ask(id, "session/prompt", params, Waiting::Prompt(route))
             .await
     }
 
@@ -161,8 +173,13 @@ impl Connection {
         self.commands.lock().clone()
     }
 
-    async fn ask(&self, method: &str, params: Value, waiting: Waiting) -> Result<(), RpcError> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+    async fn ask(
+        &self,
+        id: u64,
+        method: &str,
+        params: Value,
+        waiting: Waiting,
+    ) -> Result<(), RpcError> {
         self.waiting.lock().insert(id, waiting);
         // Whoever closes takes out what waits; what comes later finds it closed.
         if self.gone.is_cancelled() {

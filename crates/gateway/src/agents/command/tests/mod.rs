@@ -3,9 +3,10 @@
 mod files;
 mod jsonl;
 mod processes;
+mod slow_disk;
 mod text;
 
-use nuncio_store::{MemoryOptions, MemoryStore, Visibility};
+use nuncio_store::{MemoryOptions, MemoryStore, Store, Visibility};
 use nuncio_wire::dialects::Dialect;
 use nuncio_wire::operation::SendMessageRequest;
 use nuncio_wire::{A2aError, Message, Part, Role, StreamResponse, Task, TaskState};
@@ -37,6 +38,12 @@ impl Gateway {
     }
 
     fn with(script: &str, set: impl FnOnce(&mut CommandConfig)) -> Self {
+        let store = MemoryStore::new(MemoryOptions::default());
+        Self::over(Arc::new(store), script, set)
+    }
+
+    /// Keeps its tasks in this store.
+    fn over(store: Arc<dyn Store>, script: &str, set: impl FnOnce(&mut CommandConfig)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let command = ["sh", "-c", script].map(str::to_owned).to_vec();
         let mut command = CommandConfig::new(command);
@@ -53,7 +60,6 @@ impl Gateway {
             AgentConfig::new(BackendConfig::Command(command)),
         );
         let agents = Arc::new(Agents::start(&config, dir.path(), None).unwrap());
-        let store = Arc::new(MemoryStore::new(MemoryOptions::default()));
         let (push, _) = Push::new(store.clone(), &config).unwrap();
         Self {
             engine: Engine::new(store, agents.clone(), push),
