@@ -18,6 +18,7 @@ mod hermes_plugin;
 mod hermes_profiles;
 mod hops;
 mod instruction;
+mod mcp_servers;
 mod outcomes;
 mod script;
 mod server;

@@ -24,10 +24,14 @@ pub(super) enum Script {
 }
 
 impl Script {
+    /// A file of an installed JavaScript package.
+    pub(super) fn package(file: &str) -> PathBuf {
+        place().join("js/node_modules").join(file)
+    }
+
     /// The command that runs it. Where no SDKs were set up there is nothing to test with.
     pub(super) fn command(self) -> Command {
-        let sdks = std::env::var_os(PLACE).map(PathBuf::from);
-        let sdks = sdks.expect("the SDKs are set up by `cargo xtask test peers`: run that");
+        let sdks = place();
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
         let (interpreter, script) = match self {
             Script::Python1(name) => (
@@ -56,4 +60,9 @@ impl Script {
         command.env(PLACE, sdks).env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
+}
+
+fn place() -> PathBuf {
+    let sdks = std::env::var_os(PLACE).map(PathBuf::from);
+    sdks.expect("the SDKs are set up by `cargo xtask test peers`: run that")
 }
