@@ -3,7 +3,7 @@
 //! Paths have been matched when a request comes here; what stands in path, query and body is put
 //! together by `nuncio_wire::bindings::rest`.
 
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, StatusCode};
 use nuncio_wire::bindings::rest::{self, ErrorShape, Form, Input, Resource};
 use nuncio_wire::dialects::{self, Dialect};
@@ -18,7 +18,7 @@ use super::stream::{self, Frames};
 use crate::agents::ServedAgent;
 use crate::operations::{Operations, Reply};
 use crate::serve::HttpResponse;
-use crate::serve::service::Head;
+use crate::serve::service::{Head, header};
 
 /// The operation that verb and path ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +123,7 @@ async fn run(
         input,
         message_id.as_deref(),
     )?;
+    let form = form.for_caller(header(head.headers, &USER_AGENT));
     if target.operation == Method::GetExtendedAgentCard {
         asked.base = Some(head.base(operations.config()));
     }

@@ -120,6 +120,32 @@ async fn files_are_taken_as_bytes_and_as_the_text_of_bytes() {
     }
 }
 
+/// The official JavaScript SDK reads the bytes themselves; what it runs in says so.
+#[tokio::test]
+async fn files_are_given_as_their_reader_has_them() {
+    let rig = Rig::start(Store::Memory, ECHO).await;
+    let parts = json!([{"file": {"fileWithBytes": "AP8="}}]);
+    let body = json!({"message": {"messageId": "m", "role": "ROLE_USER", "content": parts}});
+    let body = body.to_string();
+    for (reader, written) in [
+        ("node", "AP8="),
+        ("Mozilla/5.0 (X11; Linux x86_64)", "AP8="),
+        ("python-httpx/0.28.1", "QVA4PQ=="),
+        ("", "QVA4PQ=="),
+    ] {
+        let headers = [("user-agent", reader)];
+        let sent = rig.post("/v1/message:send", &headers, &body);
+        let sent = sent.await.json;
+        let file = &sent["task"]["artifacts"][0]["parts"][0]["file"];
+        assert_eq!(file["fileWithBytes"], written, "{reader} {sent}");
+        let streamed = rig.post("/v1/message:stream", &headers, &body);
+        let streamed = frames(&streamed.await);
+        let chunk = streamed.iter().find(|it| it["artifactUpdate"].is_object());
+        let file = &chunk.unwrap()["artifactUpdate"]["artifact"]["parts"][0]["file"];
+        assert_eq!(file["fileWithBytes"], written, "{reader} {streamed:?}");
+    }
+}
+
 #[tokio::test]
 async fn streams_are_bare_and_say_when_they_are_over() {
     let rig = Rig::start(Store::Memory, ECHO).await;

@@ -1,7 +1,7 @@
 //! The SDKs as clients of `nuncio serve`: the same conversation with each of them.
 
 use super::agents::{serve, serve_apart};
-use super::conversation::{Generation, judge};
+use super::conversation::{Generation, Ways, judge};
 use super::outcomes::Outcomes;
 use super::script::Script;
 use crate::program::Place;
@@ -15,8 +15,14 @@ fn converse(script: Script, arguments: &[&str], generation: Generation, store: &
     let place = Place::new();
     let served = serve(&place, store, more);
     let outcomes = Outcomes::of(command.arg(&served.url).args(arguments));
-    let has_hooks = !matches!(script, Script::Node(_));
-    judge(&outcomes, generation, has_hooks, &served.url);
+    let ways = Ways {
+        has_hooks: !matches!(script, Script::Node(_)),
+        loses_details: matches!(
+            (script, arguments),
+            (Script::Node("client_0_3.js"), ["rest"])
+        ),
+    };
+    judge(&outcomes, generation, ways, &served.url);
     assert_eq!(outcomes.complaints(), Vec::<&str>::new());
 }
 
@@ -196,6 +202,17 @@ fn javascript_0_3_with_the_merged_card() {
         &[],
         Generation::V0_3,
         "sqlite:n.db",
+        MERGED_CARD,
+    );
+}
+
+#[test]
+fn javascript_0_3_over_http_json() {
+    converse(
+        Script::Node("client_0_3.js"),
+        &["rest"],
+        Generation::V0_3,
+        "memory:",
         MERGED_CARD,
     );
 }

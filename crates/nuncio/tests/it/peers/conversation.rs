@@ -16,14 +16,31 @@ pub(super) enum Generation {
     V0_3,
 }
 
-/// Judges every step of a conversation with the gateway at `url`; whether the client registers
-/// webhooks, too, is its own affair.
-pub(super) fn judge(outcomes: &Outcomes, generation: Generation, has_hooks: bool, url: &str) {
+/// What a client does its own way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ways {
+    /// It registers webhooks, too.
+    pub(super) has_hooks: bool,
+    /// It loses the names of files and whether a chunk adds to an artifact, as the JavaScript SDK 0.3 does
+    /// where it reads the JSON of the proto.
+    pub(super) loses_details: bool,
+}
+
+/// Judges every step of a conversation with the gateway at `url`.
+pub(super) fn judge(outcomes: &Outcomes, generation: Generation, ways: Ways, url: &str) {
+    let name = |name| if ways.loses_details { "-" } else { name };
+    let adds = if ways.loses_details { "" } else { "+" };
     card(outcomes.step("card"), generation, url);
-    send(outcomes.step("send"));
-    chunks(outcomes.step("chunks"));
+    send(outcomes.step("send"), name("two.bin"));
+    chunks(outcomes.step("chunks"), adds);
     line_ends(outcomes.step("line_ends"));
-    report(outcomes.step("stream"), outcomes.step("report"));
+    let names = [name("plot.png"), name("plot.svg")];
+    report(
+        outcomes.step("stream"),
+        outcomes.step("report"),
+        names,
+        adds,
+    );
     direct(outcomes.step("direct"));
     failure(outcomes.step("failure"));
     ask(outcomes.step("ask"));
@@ -32,7 +49,7 @@ pub(super) fn judge(outcomes: &Outcomes, generation: Generation, has_hooks: bool
     leave(outcomes.step("leave"));
     subscribe(outcomes.step("subscribe"));
     resubscribe(outcomes.step("resubscribe"));
-    if has_hooks {
+    if ways.has_hooks {
         push(outcomes.step("push"));
     }
     errors(outcomes.step("errors"));
@@ -75,8 +92,9 @@ fn card(card: &Value, generation: Generation, url: &str) {
     assert_eq!(card, &expected);
 }
 
-fn send(task: &Value) {
-    let parts = r#""hello"; data {"deep": [true, null], "n": 42}; file two.bin application/octet-stream AP8="#;
+fn send(task: &Value, name: &str) {
+    let parts = r#""hello"; data {"deep": [true, null], "n": 42}"#;
+    let parts = format!("{parts}; file {name} application/octet-stream AP8=");
     assert_task(
         task,
         "COMPLETED",
@@ -87,7 +105,7 @@ fn send(task: &Value) {
     assert_ne!(task["context"], task["id"], "{task}");
 }
 
-fn chunks(step: &Value) {
+fn chunks(step: &Value, adds: &str) {
     let whole = step["joined"].as_str().expect("text");
     assert!(whole.starts_with("163840 characters "), "{step}");
     assert_task(
@@ -110,24 +128,25 @@ fn chunks(step: &Value) {
     let [first, middle @ .., last] = marks.as_slice() else {
         panic!("too few chunks: {step}")
     };
-    assert_eq!((*first, *last), ("-", "-+."), "{step}");
-    assert!(middle.iter().all(|mark| *mark == "-+"), "{step}");
+    let (goes_on, ends) = (format!("-{adds}"), format!("-{adds}."));
+    assert_eq!((*first, *last), ("-", ends.as_str()), "{step}");
+    assert!(middle.iter().all(|mark| *mark == goes_on), "{step}");
 }
 
 fn line_ends(step: &Value) {
     assert_eq!(step, &json!({ "streamed": [true], "sent": true }));
 }
 
-fn report(streamed: &Value, task: &Value) {
+fn report(streamed: &Value, task: &Value, [png, svg]: [&str; 2], adds: &str) {
     let facts = r#"data {"count": 42, "tags": ["a", "b"]}"#;
     let plot =
-        "file plot.png image/png AP8=; link plot.svg image/svg+xml https://example.com/plot.svg";
+        format!("file {png} image/png AP8=; link {svg} image/svg+xml https://example.com/plot.svg");
     let events = json!([
         "task WORKING",
         "status WORKING \"Looking it up\"",
         "artifact notes \"one \"",
-        "artifact notes+ \"two \"",
-        "artifact notes+. \"three\"",
+        format!("artifact notes{adds} \"two \""),
+        format!("artifact notes{adds}. \"three\""),
         format!("artifact facts. {facts}"),
         format!("artifact plot. {plot}"),
         "status COMPLETED \"Here it is\"",

@@ -1,5 +1,6 @@
-// The official JavaScript SDK 0.3 as a client of the gateway whose address is the first argument.
-// It asks for the card without a version, so the gateway has to show a card for readers of 0.3.
+// The official JavaScript SDK 0.3 as a client of the gateway whose address is the first argument; the
+// second one may be the binding that it speaks, `rest`. It asks for the card without a version, so the
+// gateway has to show a card for readers of 0.3.
 
 import { randomUUID } from 'node:crypto';
 
@@ -8,20 +9,21 @@ import * as notation from './notation.js';
 import { run } from './scenario.js';
 import { sdk } from './sdk.js';
 
-const { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory } = sdk(
-  'a2a-js-sdk-0.3/client',
-);
+const { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } =
+  sdk('a2a-js-sdk-0.3/client');
+
+const TRANSPORTS = { jsonrpc: JsonRpcTransportFactory, rest: RestTransportFactory };
 
 // What the scenario needs, said in the SDK's own terms.
 class Peer {
   journal = new Journal();
   clients = new Map();
 
-  constructor(url) {
+  constructor(url, binding = 'jsonrpc') {
     this.url = url;
     const fetchImpl = this.journal.fetch;
     this.resolver = new DefaultAgentCardResolver({ fetchImpl });
-    this.factory = new ClientFactory({ transports: [new JsonRpcTransportFactory({ fetchImpl })] });
+    this.factory = new ClientFactory({ transports: [new TRANSPORTS[binding]({ fetchImpl })] });
   }
 
   resolve = (agent) =>
@@ -145,4 +147,4 @@ function tellEvent(event) {
   }
 }
 
-await run(new Peer(process.argv[2]), ['list_tasks']);
+await run(new Peer(process.argv[2], process.argv[3]), ['list_tasks']);

@@ -2,7 +2,8 @@
 //!
 //! By the type of the field they are the file's own. The official Python SDKs, of both generations
 //! and both as clients and servers, put there the base64 text that JSON-RPC carries, take nothing
-//! else and fail on what is no UTF-8; others, as the JavaScript SDK, put the file's bytes.
+//! else and fail on what is no UTF-8; others, as the JavaScript SDK, put the file's bytes. Who of them asks over
+//! REST, [`crate::bindings::rest::Form`] knows.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

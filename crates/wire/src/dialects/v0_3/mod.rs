@@ -18,7 +18,7 @@ pub(crate) use proto_read::{
     is_text_form, settle_request, unwrap_event_parts, unwrap_response_parts,
 };
 pub(crate) use proto_write::{
-    write_proto_body, write_proto_event, write_proto_response, write_wrapped_event,
+    BYTES, TEXT, write_proto_body, write_proto_event, write_proto_response, write_wrapped_event,
     write_wrapped_response,
 };
 pub(crate) use read::at_least_one;

@@ -16,8 +16,14 @@ use crate::part::{Part, PartContent, encode_base64};
 use crate::push_config::TaskPushNotificationConfig;
 use crate::task::{Task, TaskState, TaskStatus};
 
-/// A value of the model that is written as the JSON of 0.3's proto.
-struct Proto<T>(T);
+/// A value of the model that is written as the JSON of 0.3's proto. `FILES`: inline files are written as
+/// their own bytes and not as the text of them (see `file_bytes`).
+struct Proto<T, const FILES: bool>(T);
+
+/// Inline files as the text of their bytes, as the Python SDKs have them.
+pub(crate) const TEXT: bool = false;
+/// Inline files as their own bytes, as the JavaScript SDK has them.
+pub(crate) const BYTES: bool = true;
 
 /// One member around a value.
 struct Member<T>(&'static str, T);
@@ -38,19 +44,19 @@ fn write<T: Serialize>(value: T, out: &mut Vec<u8>) {
 }
 
 /// Appends an answer as the JSON of the proto.
-pub(crate) fn write_proto_response(response: &Response, out: &mut Vec<u8>) {
+pub(crate) fn write_proto_response<const FILES: bool>(response: &Response, out: &mut Vec<u8>) {
     match response {
         Response::SendMessage(SendMessageResponse::Task(task)) => {
-            write(Member("task", Proto(task)), out);
+            write(Member("task", Proto::<_, FILES>(task)), out);
         }
         Response::SendMessage(SendMessageResponse::Message(message)) => {
-            write(Member("message", Proto(message)), out);
+            write(Member("message", Proto::<_, FILES>(message)), out);
         }
-        Response::Task(task) => write(Proto(task), out),
-        Response::ListTasks(page) => write(Proto(page), out),
-        Response::PushConfig(config) => write(Proto(config), out),
+        Response::Task(task) => write(Proto::<_, FILES>(task), out),
+        Response::ListTasks(page) => write(Proto::<_, FILES>(page), out),
+        Response::PushConfig(config) => write(Proto::<_, FILES>(config), out),
         Response::PushConfigs(page) => {
-            write(Member("configs", ProtoList(&page.configs)), out);
+            write(Member("configs", ProtoList::<_, FILES>(&page.configs)), out);
         }
         Response::Deleted => out.extend_from_slice(b"{}"),
         Response::AgentCard(_) => super::write::write_response(response, out),
@@ -58,15 +64,27 @@ pub(crate) fn write_proto_response(response: &Response, out: &mut Vec<u8>) {
 }
 
 /// Appends an event as the JSON of the proto.
-pub(crate) fn write_proto_event(event: &StreamResponse, last: bool, out: &mut Vec<u8>) {
+pub(crate) fn write_proto_event<const FILES: bool>(
+    event: &StreamResponse,
+    last: bool,
+    out: &mut Vec<u8>,
+) {
     match event {
-        StreamResponse::Task(task) => write(Member("task", Proto(task)), out),
-        StreamResponse::Message(message) => write(Member("message", Proto(message)), out),
+        StreamResponse::Task(task) => write(Member("task", Proto::<_, FILES>(task)), out),
+        StreamResponse::Message(message) => {
+            write(Member("message", Proto::<_, FILES>(message)), out)
+        }
         StreamResponse::StatusUpdate(_) => {
-            write(Member("statusUpdate", Proto((event, last))), out);
+            write(
+                Member("statusUpdate", Proto::<_, FILES>((event, last))),
+                out,
+            );
         }
         StreamResponse::ArtifactUpdate(_) => {
-            write(Member("artifactUpdate", Proto((event, last))), out);
+            write(
+                Member("artifactUpdate", Proto::<_, FILES>((event, last))),
+                out,
+            );
         }
     }
 }
@@ -101,7 +119,9 @@ pub(crate) fn write_wrapped_event(event: &StreamResponse, last: bool, out: &mut 
 pub(crate) fn write_proto_body(request: &Request) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     match request {
-        Request::SendMessage(r) | Request::SendStreamingMessage(r) => write(Proto(r), &mut out),
+        Request::SendMessage(r) | Request::SendStreamingMessage(r) => {
+            write(Proto::<_, TEXT>(r), &mut out)
+        }
         Request::CreateTaskPushNotificationConfig(config) => {
             write(NewConfig(config), &mut out);
         }
@@ -112,31 +132,35 @@ pub(crate) fn write_proto_body(request: &Request) -> Option<Vec<u8>> {
 }
 
 /// A list whose entries are written as the JSON of the proto.
-struct ProtoList<'a, T>(&'a [T]);
+struct ProtoList<'a, T, const FILES: bool>(&'a [T]);
 
-impl<'a, T> Serialize for ProtoList<'a, T>
+impl<'a, T, const FILES: bool> Serialize for ProtoList<'a, T, FILES>
 where
-    Proto<&'a T>: Serialize,
+    Proto<&'a T, FILES>: Serialize,
 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.len()))?;
         for entry in self.0 {
-            list.serialize_element(&Proto(entry))?;
+            list.serialize_element(&Proto::<_, FILES>(entry))?;
         }
         list.end()
     }
 }
 
-impl Serialize for Proto<&Task> {
+impl<const FILES: bool> Serialize for Proto<&Task, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let task = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &task.id)?;
         map.serialize_entry("contextId", &task.context_id)?;
-        map.serialize_entry("status", &Proto(&task.status))?;
+        map.serialize_entry("status", &Proto::<_, FILES>(&task.status))?;
         let artifacts = task.artifacts.as_deref().and_then(filled);
-        entry(&mut map, "artifacts", artifacts.map(ProtoList))?;
-        entry(&mut map, "history", filled(&task.history).map(ProtoList))?;
+        entry(&mut map, "artifacts", artifacts.map(ProtoList::<_, FILES>))?;
+        entry(
+            &mut map,
+            "history",
+            filled(&task.history).map(ProtoList::<_, FILES>),
+        )?;
         entry(&mut map, "metadata", task.metadata.as_ref())?;
         map.end()
     }
@@ -149,18 +173,22 @@ fn state_name(state: TaskState) -> &'static str {
     }
 }
 
-impl Serialize for Proto<&TaskStatus> {
+impl<const FILES: bool> Serialize for Proto<&TaskStatus, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("state", state_name(self.0.state))?;
-        entry(&mut map, "message", self.0.message.as_ref().map(Proto))?;
+        entry(
+            &mut map,
+            "message",
+            self.0.message.as_ref().map(Proto::<_, FILES>),
+        )?;
         entry(&mut map, "timestamp", self.0.timestamp)?;
         map.end()
     }
 }
 
 /// The proto has no references to other tasks: they are lost here.
-impl Serialize for Proto<&Message> {
+impl<const FILES: bool> Serialize for Proto<&Message, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let message = self.0;
         let mut map = serializer.serialize_map(None)?;
@@ -169,35 +197,35 @@ impl Serialize for Proto<&Message> {
         entry(&mut map, "taskId", message.task_id.as_deref())?;
         let is_user = message.role == Role::User;
         map.serialize_entry("role", if is_user { "ROLE_USER" } else { "ROLE_AGENT" })?;
-        map.serialize_entry("content", &ProtoList(&message.parts))?;
+        map.serialize_entry("content", &ProtoList::<_, FILES>(&message.parts))?;
         entry(&mut map, "metadata", message.metadata.as_ref())?;
         entry(&mut map, "extensions", filled(&message.extensions))?;
         map.end()
     }
 }
 
-impl Serialize for Proto<&Artifact> {
+impl<const FILES: bool> Serialize for Proto<&Artifact, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let artifact = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("artifactId", &artifact.artifact_id)?;
         entry(&mut map, "name", artifact.name.as_deref())?;
         entry(&mut map, "description", artifact.description.as_deref())?;
-        map.serialize_entry("parts", &ProtoList(&artifact.parts))?;
+        map.serialize_entry("parts", &ProtoList::<_, FILES>(&artifact.parts))?;
         entry(&mut map, "metadata", artifact.metadata.as_ref())?;
         entry(&mut map, "extensions", filled(&artifact.extensions))?;
         map.end()
     }
 }
 
-impl Serialize for Proto<&Part> {
+impl<const FILES: bool> Serialize for Proto<&Part, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let part = self.0;
         let mut map = serializer.serialize_map(None)?;
         match &part.content {
             PartContent::Text(text) => map.serialize_entry("text", text)?,
             PartContent::Raw(_) | PartContent::Url(_) => {
-                map.serialize_entry("file", &ProtoFile(part))?;
+                map.serialize_entry("file", &ProtoFile::<FILES>(part))?;
             }
             PartContent::Data(data) if data.is_object() => {
                 map.serialize_entry("data", &Member("data", data))?;
@@ -216,14 +244,18 @@ impl Serialize for Proto<&Part> {
     }
 }
 
-struct ProtoFile<'a>(&'a Part);
+struct ProtoFile<'a, const FILES: bool>(&'a Part);
 
-impl Serialize for ProtoFile<'_> {
+impl<const FILES: bool> Serialize for ProtoFile<'_, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match &self.0.content {
             PartContent::Raw(bytes) => {
-                map.serialize_entry("fileWithBytes", &encode_base64(&write_file_bytes(bytes)))?;
+                let written = match FILES {
+                    true => encode_base64(bytes),
+                    false => encode_base64(&write_file_bytes(bytes)),
+                };
+                map.serialize_entry("fileWithBytes", &written)?;
             }
             PartContent::Url(url) => map.serialize_entry("fileWithUri", url)?,
             PartContent::Text(_) | PartContent::Data(_) => {}
@@ -234,21 +266,21 @@ impl Serialize for ProtoFile<'_> {
     }
 }
 
-impl Serialize for Proto<(&StreamResponse, bool)> {
+impl<const FILES: bool> Serialize for Proto<(&StreamResponse, bool), FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match self.0 {
             (StreamResponse::StatusUpdate(event), last) => {
                 map.serialize_entry("taskId", &event.task_id)?;
                 map.serialize_entry("contextId", &event.context_id)?;
-                map.serialize_entry("status", &Proto(&event.status))?;
+                map.serialize_entry("status", &Proto::<_, FILES>(&event.status))?;
                 entry(&mut map, "final", Some(true).filter(|_| last))?;
                 entry(&mut map, "metadata", event.metadata.as_ref())?;
             }
             (StreamResponse::ArtifactUpdate(event), _) => {
                 map.serialize_entry("taskId", &event.task_id)?;
                 map.serialize_entry("contextId", &event.context_id)?;
-                map.serialize_entry("artifact", &Proto(&event.artifact))?;
+                map.serialize_entry("artifact", &Proto::<_, FILES>(&event.artifact))?;
                 entry(&mut map, "append", Some(true).filter(|_| event.append))?;
                 entry(
                     &mut map,
@@ -263,10 +295,10 @@ impl Serialize for Proto<(&StreamResponse, bool)> {
     }
 }
 
-impl Serialize for Proto<&ListTasksResponse> {
+impl<const FILES: bool> Serialize for Proto<&ListTasksResponse, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("tasks", &ProtoList(&self.0.tasks))?;
+        map.serialize_entry("tasks", &ProtoList::<_, FILES>(&self.0.tasks))?;
         map.serialize_entry("nextPageToken", &self.0.next_page_token)?;
         map.serialize_entry("pageSize", &self.0.page_size)?;
         map.serialize_entry("totalSize", &self.0.total_size)?;
@@ -274,7 +306,7 @@ impl Serialize for Proto<&ListTasksResponse> {
     }
 }
 
-impl Serialize for Proto<&TaskPushNotificationConfig> {
+impl<const FILES: bool> Serialize for Proto<&TaskPushNotificationConfig, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let task = self.0.task_id.as_deref().unwrap_or_default();
         let config = self.0.id.as_deref().unwrap_or_default();
@@ -295,15 +327,15 @@ impl Serialize for NewConfig<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("parent", &format!("tasks/{task}"))?;
         entry(&mut map, "configId", self.0.id.as_deref())?;
-        map.serialize_entry("config", &Proto(self.0))?;
+        map.serialize_entry("config", &Proto::<_, TEXT>(self.0))?;
         map.end()
     }
 }
 
-impl Serialize for Proto<&SendMessageRequest> {
+impl<const FILES: bool> Serialize for Proto<&SendMessageRequest, FILES> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("message", &Proto(&self.0.message))?;
+        map.serialize_entry("message", &Proto::<_, FILES>(&self.0.message))?;
         map.serialize_entry("configuration", &Configuration(self.0))?;
         entry(&mut map, "metadata", self.0.metadata.as_ref())?;
         map.end()
