@@ -20,6 +20,7 @@ mod command_examples;
 mod config_errors;
 mod demo_tour;
 mod doctor;
+mod guides;
 mod history;
 mod kill_recovery;
 #[path = "../../../client/tests/it/mock_agent.rs"]
