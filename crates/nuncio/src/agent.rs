@@ -26,6 +26,8 @@ pub(crate) struct Found {
     credentials: Credentials,
     origins: Vec<Origin>,
     version: VersionWish,
+    /// Whether a client certificate is shown.
+    shows_certificate: bool,
 }
 
 /// No card, with every place that was tried.
@@ -79,7 +81,7 @@ impl Found {
         );
         let headers = service_headers(&settings.service_parameters);
         let missing = self.credentials.missing(card);
-        let shown = settings.identity.is_some() && takes_certificate(card);
+        let shown = self.shows_certificate && takes_certificate(card);
         if !missing.is_empty() && !shown && !carries_credential(&headers, card) {
             let name = nuncio_client::plain(&card.name);
             let text = format!("'{name}' requires a credential ({})", missing.join(", "));
@@ -104,8 +106,8 @@ struct Target<'a> {
     settings: &'a AgentSettings,
     url: Option<Url>,
     credentials: Vec<Credential>,
-    /// Authorities of the peer's entry.
-    authorities: Option<Trust>,
+    /// As the settings say, and where they say nothing, the peer's entry.
+    tls: TlsSettings,
     version: VersionWish,
 }
 
@@ -116,7 +118,10 @@ impl<'a> Target<'a> {
             settings,
             url: None,
             credentials,
-            authorities: None,
+            tls: TlsSettings {
+                trust: settings.authorities.clone().unwrap_or_default(),
+                identity: settings.identity.clone(),
+            },
             version: settings.version,
         }
     }
@@ -135,8 +140,12 @@ impl<'a> Target<'a> {
             ))
         })?;
         self.url = Some(peer.config.url.url().clone());
-        self.authorities = peer.authorities().map_err(CliError::usage)?;
-        if self.credentials.is_empty() {
+        let tls = peer.tls().map_err(CliError::usage)?;
+        if self.settings.authorities.is_none() {
+            self.tls.trust = tls.trust;
+        }
+        if self.credentials.is_empty() && self.tls.identity.is_none() {
+            self.tls.identity = tls.identity;
             peer.resolve().map_err(CliError::usage)?;
             self.credentials
                 .extend(peer.config.auth.as_ref().and_then(PeerAuth::credential));
@@ -152,6 +161,7 @@ impl<'a> Target<'a> {
         let origins: Vec<Origin> = self.origins(Origin::of(url));
         let http = self.http(Some(url));
         let credentials = self.credentials(origins.clone());
+        let shows_certificate = self.tls.identity.is_some();
         match discover(&http, url, &credentials).await {
             Ok(discovered) => Ok(Found {
                 discovered,
@@ -159,6 +169,7 @@ impl<'a> Target<'a> {
                 credentials,
                 origins,
                 version: self.version,
+                shows_certificate,
             }),
             Err(DiscoverError {
                 mut error,
@@ -193,6 +204,7 @@ impl<'a> Target<'a> {
             credentials,
             origins,
             version: self.version,
+            shows_certificate: self.tls.identity.is_some(),
         }
     }
 
@@ -221,19 +233,11 @@ impl<'a> Target<'a> {
     }
 
     fn tls(&self) -> TlsSettings {
-        let trust = if self.settings.insecure {
-            Trust::Any
-        } else {
-            let named = self.settings.authorities.as_ref();
-            named
-                .or(self.authorities.as_ref())
-                .cloned()
-                .unwrap_or_default()
-        };
-        TlsSettings {
-            trust,
-            identity: self.settings.identity.clone(),
+        let mut tls = self.tls.clone();
+        if self.settings.insecure {
+            tls.trust = Trust::Any;
         }
+        tls
     }
 
     fn policy(&self) -> AddressPolicy {

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use nuncio_client::tls::Trust;
+use nuncio_client::TlsSettings;
 use nuncio_gateway::config::{ConfigError, ConfigErrors, PeerAuth, PeerConfig, check_name, parse};
 use serde::Serialize;
 
@@ -29,16 +29,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// The authorities its entry names.
+    /// How handshakes with it go, as its entry says.
     ///
     /// # Errors
     ///
-    /// A text that names the peer and what is wrong with the file.
-    pub(crate) fn authorities(&self) -> Result<Option<Trust>, String> {
-        let base = self.file.parent().unwrap_or(Path::new("."));
-        let read = |ca: &PathBuf| Trust::only(&base.join(ca));
-        let read = self.config.ca.as_ref().map(read).transpose();
-        read.map_err(|error| format!("`ca` of the peer `{}`: {error}", self.name))
+    /// A text that names the peer and what is wrong with which file.
+    pub(crate) fn tls(&self) -> Result<TlsSettings, String> {
+        let tls = self.config.tls(self.base());
+        tls.map_err(|error| format!("the peer `{}`: {error}", self.name))
     }
 
     /// Follows the references to secrets in its credential; call it before the credential is used.
@@ -47,14 +45,18 @@ impl Peer {
     ///
     /// A text that names the peer and what to do.
     pub(crate) fn resolve(&mut self) -> Result<(), String> {
-        let secret = self.config.auth.as_mut().map(PeerAuth::secret_mut);
-        let base = self.file.parent().unwrap_or(Path::new("."));
-        match secret {
+        let base = self.base().to_owned();
+        match self.config.auth.as_mut().and_then(PeerAuth::secret_mut) {
             Some(secret) => secret
-                .resolve(&process_env, base)
+                .resolve(&process_env, &base)
                 .map_err(|error| format!("the credential of the peer `{}`: {error}", self.name)),
             None => Ok(()),
         }
+    }
+
+    /// Where relative paths of its entry are meant from.
+    fn base(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("."))
     }
 }
 

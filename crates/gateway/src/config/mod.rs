@@ -107,7 +107,7 @@ impl Config {
             .map(|(name, agent)| (name.as_str(), agent))
     }
 
-    /// Relative paths of programs and of peers' authorities are meant from `base`, the directory of the file they stand in.
+    /// Relative paths of programs and of peers' certificates are meant from `base`, the directory of the file they stand in.
     pub fn anchor_programs(&mut self, base: &Path) {
         for agent in self.agents.values_mut() {
             if let Some((command, program)) = agent.backend.program_mut() {
@@ -115,6 +115,9 @@ impl Config {
             }
             for server in agent.mcp_servers.values_mut() {
                 server.program.anchor(&mut server.command, base);
+            }
+            if let Some(auth) = agent.backend.auth_mut() {
+                auth.anchor(base);
             }
         }
         if let Some(home) = &mut self.workers.hermes_home {
@@ -125,8 +128,8 @@ impl Config {
         {
             *program = base.join(&program).to_string_lossy().into_owned();
         }
-        for ca in self.peers.values_mut().filter_map(|peer| peer.ca.as_mut()) {
-            *ca = base.join(&*ca);
+        for peer in self.peers.values_mut() {
+            peer.anchor(base);
         }
     }
 

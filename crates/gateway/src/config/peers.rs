@@ -1,8 +1,9 @@
 //! `[peers.NAME]`: agents elsewhere.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use nuncio_client::{Credential, Secret, VersionWish};
+use nuncio_client::tls::{Identity, Trust};
+use nuncio_client::{Credential, Secret, TlsSettings, VersionWish};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,19 +65,77 @@ pub enum PeerAuth {
         /// The password, by reference.
         password: SecretRef,
     },
+    /// A client certificate, shown in the TLS handshake.
+    Mtls {
+        /// The certificate and those that lead to its authority, as a PEM file. A relative path is meant
+        /// from this file's directory.
+        certificate: PathBuf,
+        /// Its private key, as a PEM file that not everybody can read, likewise.
+        key: PathBuf,
+    },
 }
 
-impl PeerAuth {
-    /// What of it is secret.
-    pub fn secret_mut(&mut self) -> &mut SecretRef {
-        match self {
-            PeerAuth::Bearer { token } => token,
-            PeerAuth::ApiKey { key, .. } => key,
-            PeerAuth::Basic { password, .. } => password,
+impl PeerConfig {
+    /// Relative paths are meant from `base`.
+    pub(super) fn anchor(&mut self, base: &Path) {
+        if let Some(ca) = &mut self.ca {
+            *ca = base.join(&*ca);
+        }
+        if let Some(auth) = &mut self.auth {
+            auth.anchor(base);
         }
     }
 
-    /// The same for a client; `None` before its secret was resolved.
+    /// How handshakes with it go; its relative paths are meant from `base`.
+    ///
+    /// # Errors
+    /// Which setting names a file that cannot be used, and why.
+    pub fn tls(&self, base: &Path) -> Result<TlsSettings, String> {
+        let trust = self.ca.as_ref().map(|ca| Trust::only(&base.join(ca)));
+        let trust = trust
+            .transpose()
+            .map_err(|error| format!("`ca`: {error}"))?;
+        let identity = self.auth.as_ref().map(|auth| auth.identity(base));
+        Ok(TlsSettings {
+            trust: trust.unwrap_or_default(),
+            identity: identity.transpose()?.flatten(),
+        })
+    }
+}
+
+impl PeerAuth {
+    /// Relative paths are meant from `base`.
+    pub(super) fn anchor(&mut self, base: &Path) {
+        if let PeerAuth::Mtls { certificate, key } = self {
+            *certificate = base.join(&*certificate);
+            *key = base.join(&*key);
+        }
+    }
+
+    /// What is shown in the handshake, if it is a certificate; its relative paths are meant from `base`.
+    ///
+    /// # Errors
+    /// Which file cannot be used and why.
+    pub fn identity(&self, base: &Path) -> Result<Option<Identity>, String> {
+        let PeerAuth::Mtls { certificate, key } = self else {
+            return Ok(None);
+        };
+        Identity::read(&base.join(certificate), &base.join(key))
+            .map(Some)
+            .map_err(|error| format!("`auth`: {error}"))
+    }
+
+    /// What of it is secret; the key of a certificate stays in its file.
+    pub fn secret_mut(&mut self) -> Option<&mut SecretRef> {
+        match self {
+            PeerAuth::Bearer { token } => Some(token),
+            PeerAuth::ApiKey { key, .. } => Some(key),
+            PeerAuth::Basic { password, .. } => Some(password),
+            PeerAuth::Mtls { .. } => None,
+        }
+    }
+
+    /// The same for a client, if it is sent with each request; `None` also before its secret was resolved.
     pub fn credential(&self) -> Option<Credential> {
         let secret = |it: &SecretRef| it.secret().map(|secret| Secret::new(secret.expose()));
         Some(match self {
@@ -93,6 +152,7 @@ impl PeerAuth {
                 user: username.clone(),
                 password: secret(password)?,
             },
+            PeerAuth::Mtls { .. } => return None,
         })
     }
 }

@@ -80,8 +80,9 @@ impl Config {
         for (name, peer) in &mut self.peers {
             let mut backends = self.agents.values().map(|agent| &agent.backend);
             let is_behind_us = backends.any(|backend| backend.peer() == Some(name));
-            if let Some(auth) = peer.auth.as_mut().filter(|_| is_behind_us) {
-                secrets.push((format!("peers.{name}.auth"), auth.secret_mut()));
+            let auth = peer.auth.as_mut().filter(|_| is_behind_us);
+            if let Some(secret) = auth.and_then(PeerAuth::secret_mut) {
+                secrets.push((format!("peers.{name}.auth"), secret));
             }
         }
         for (name, agent) in &mut self.agents {

@@ -364,6 +364,7 @@ async fn serve(store: &StoreUrl, config: &str, dir: &Path) -> (Gateway, String) 
     }
     config.server.listen = vec!["127.0.0.1:0".parse().unwrap()];
     config.store.url = store.clone();
+    config.anchor_programs(dir);
     if let Some(tls) = &mut config.server.tls {
         tls.anchor(dir);
     }

@@ -259,6 +259,42 @@ async fn a_client_certificate_is_a_credential_and_an_owner_of_its_own() {
 }
 
 #[tokio::test]
+async fn an_agent_behind_us_that_asks_for_a_certificate_is_shown_one() {
+    let authority = Authority::new();
+    let behind = authority.gateway(&format!("{ECHO}{MTLS}")).await;
+    let (certificate, key) = authority.issue("relay");
+    let files = [
+        ("ca.pem", authority.pem.as_str()),
+        ("relay.pem", &certificate),
+        ("relay-key.pem", &key),
+    ];
+    let auth = "{ type = \"mtls\", certificate = \"relay.pem\", key = \"relay-key.pem\" }";
+    let peer = format!("[peers.behind]\nurl = {:?}\nca = \"ca.pem\"\n", behind.base);
+    let agent = "[agents.relay]\nbackend = \"a2a\"\npeer = \"behind\"\n";
+    // The credential of the peer, one of the agent's own, and none.
+    for (config, is_let_in) in [
+        (format!("{peer}auth = {auth}\n{agent}"), true),
+        (
+            format!("{peer}{agent}url = {:?}\nauth = {auth}\n", behind.base),
+            true,
+        ),
+        (format!("{peer}{agent}"), false),
+    ] {
+        let rig = Rig::with_secrets(Store::Memory, &config, &files).await;
+        let client = client(&rig, TlsSettings::default(), Binding::JsonRpc).await;
+        let answer = client
+            .unwrap()
+            .call(Request::SendMessage(message("through")))
+            .await;
+        let Ok(Response::SendMessage(SendMessageResponse::Task(task))) = answer else {
+            panic!("{answer:?}");
+        };
+        let is_done = task.status.state == TaskState::Completed;
+        assert_eq!(is_done, is_let_in, "{config}: {task:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_changed_certificate_is_taken_up_and_open_streams_go_on() {
     let (before, after) = (Authority::new(), Authority::new());
     let script = "echo begun; while ! test -e \"$DONE\"; do sleep 0.05; done; echo done";

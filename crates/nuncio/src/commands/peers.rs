@@ -1,9 +1,8 @@
 //! `nuncio peers`: the address book, shown and changed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use nuncio_client::tls::Trust;
 use nuncio_gateway::config::{ConfigErrors, PeerAuth, PeerConfig, PeerProtocol, SecretRef, WebUrl};
 use serde_json::{Value, json};
 
@@ -66,6 +65,17 @@ pub(crate) struct AddArgs {
     /// Password for Basic, by reference: env:NAME or file:PATH.
     #[arg(long, value_name = "REFERENCE", requires = "username")]
     password: Option<String>,
+    /// Client certificate to show in the TLS handshake, as a PEM file.
+    #[arg(
+        long,
+        value_name = "FILE",
+        group = "credential",
+        requires = "client_key"
+    )]
+    client_cert: Option<PathBuf>,
+    /// Its private key, as a PEM file that not everybody can read.
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    client_key: Option<PathBuf>,
     /// Authorities that may have signed its TLS certificate, as a PEM file, in place of the machine's.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -121,24 +131,11 @@ pub(crate) fn run(command: PeersCommand) -> ExitCode {
 }
 
 fn add(args: AddArgs) -> Result<(), CliError> {
-    let auth = match (args.bearer, args.api_key, args.username, args.password) {
-        (Some(token), ..) => Some(PeerAuth::Bearer {
-            token: reference("--bearer", &token)?,
-        }),
-        (_, Some(key), ..) => {
-            let (key, header) = (reference("--api-key", &key)?, args.api_key_header);
-            Some(PeerAuth::ApiKey { key, header })
-        }
-        (_, _, Some(username), Some(password)) => Some(PeerAuth::Basic {
-            username,
-            password: reference("--password", &password)?,
-        }),
-        _ => None,
-    };
+    let auth = args.auth()?;
     let peer = PeerConfig {
         url: args.url,
         auth,
-        ca: args.ca.map(absolute).transpose()?,
+        ca: args.ca.map(|ca| absolute("--ca", &ca)).transpose()?,
         capabilities: args.capabilities,
         a2a_version: args.a2a_version.map(|version| match version {
             Protocol::V1_0 => PeerProtocol::V1_0,
@@ -148,6 +145,8 @@ fn add(args: AddArgs) -> Result<(), CliError> {
         }),
         description: args.description,
     };
+    // What cannot be used is said now and not in the first call.
+    peer.tls(Path::new("")).map_err(CliError::usage)?;
     let home = args.book.home.as_deref();
     peers::add(home, &args.name, peer, args.replace).map_err(refused)?;
     let added = peers::all(home)
@@ -160,11 +159,37 @@ fn add(args: AddArgs) -> Result<(), CliError> {
     Ok(())
 }
 
+impl AddArgs {
+    /// The credential, which the parser takes once at most.
+    fn auth(&self) -> Result<Option<PeerAuth>, CliError> {
+        if let Some(token) = &self.bearer {
+            let token = reference("--bearer", token)?;
+            return Ok(Some(PeerAuth::Bearer { token }));
+        }
+        if let Some(key) = &self.api_key {
+            let (key, header) = (reference("--api-key", key)?, self.api_key_header.clone());
+            return Ok(Some(PeerAuth::ApiKey { key, header }));
+        }
+        if let (Some(username), Some(password)) = (&self.username, &self.password) {
+            return Ok(Some(PeerAuth::Basic {
+                username: username.clone(),
+                password: reference("--password", password)?,
+            }));
+        }
+        if let (Some(certificate), Some(key)) = (&self.client_cert, &self.client_key) {
+            return Ok(Some(PeerAuth::Mtls {
+                certificate: absolute("--client-cert", certificate)?,
+                key: absolute("--client-key", key)?,
+            }));
+        }
+        Ok(None)
+    }
+}
+
 /// As it is written into the book, which lies elsewhere.
-fn absolute(path: PathBuf) -> Result<PathBuf, CliError> {
-    Trust::only(&path).map_err(CliError::usage)?;
-    std::path::absolute(&path)
-        .map_err(|error| CliError::usage(format!("--ca: {}: {error}", path.display())))
+fn absolute(flag: &str, path: &Path) -> Result<PathBuf, CliError> {
+    std::path::absolute(path)
+        .map_err(|error| CliError::usage(format!("{flag}: {}: {error}", path.display())))
 }
 
 /// Not read by the parser of arguments, which repeats what it refuses: it may be a secret.
@@ -241,6 +266,9 @@ fn as_text(peer: &Peer) -> String {
         }
         Some(PeerAuth::Basic { username, password }) => {
             Some(format!("basic {username} with {password}"))
+        }
+        Some(PeerAuth::Mtls { certificate, .. }) => {
+            Some(format!("client certificate {}", certificate.display()))
         }
         None => None,
     };

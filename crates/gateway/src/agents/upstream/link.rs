@@ -7,12 +7,12 @@ use http::HeaderMap;
 use indexmap::IndexMap;
 use nuncio_client::choose_binding::{Wish, choose};
 use nuncio_client::discover::discover;
-use nuncio_client::tls::Trust;
 use nuncio_client::{
     AddressPolicy, CallSettings, Client, ClientError, ClientErrorKind, Credentials, Endpoint,
     HttpClient, Origin, TlsSettings,
 };
 use nuncio_wire::AgentCard;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -69,17 +69,21 @@ impl Link {
         let auth = config.auth.as_ref();
         let auth = auth.or(theirs.and_then(|peer| peer.auth.as_ref()));
         let version = config.a2a_version.or(peer.and_then(|it| it.a2a_version));
-        let authorities = peer.and_then(|peer| peer.ca.as_deref()).map(Trust::only);
-        let trust = authorities.transpose()?.unwrap_or_default();
+        // Its paths were made absolute when the configuration was read.
+        let here = Path::new("");
+        let tls = peer.map(|peer| peer.tls(here)).transpose()?;
+        let tls = TlsSettings {
+            identity: match auth {
+                Some(auth) => auth.identity(here)?,
+                None => None,
+            },
+            ..tls.unwrap_or_default()
+        };
         let mut policy = AddressPolicy::public_only();
         let allowed = config.allow_origins.iter().map(|origin| origin.url());
         let named: Vec<&Url> = std::iter::once(&url).chain(allowed).collect();
         named.iter().for_each(|url| policy.allow(url));
         let origins: Vec<Origin> = named.into_iter().filter_map(Origin::of).collect();
-        let tls = TlsSettings {
-            trust,
-            identity: None,
-        };
         let credential = auth.and_then(|auth| auth.credential());
         Ok(Self {
             http: HttpClient::new(policy, tls),

@@ -163,12 +163,20 @@ impl BackendConfig {
             BackendConfig::Webhook(webhook) => vec![("secret", &mut webhook.secret)],
             BackendConfig::Upstream(upstream) => {
                 let auth = upstream.auth.as_mut();
-                auth.map(PeerAuth::secret_mut)
+                auth.and_then(PeerAuth::secret_mut)
                     .map(|secret| ("auth", secret))
                     .into_iter()
                     .collect()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// What another agent behind us wants, if it was said here.
+    pub(crate) fn auth_mut(&mut self) -> Option<&mut PeerAuth> {
+        match self {
+            BackendConfig::Upstream(upstream) => upstream.auth.as_mut(),
+            _ => None,
         }
     }
 }
