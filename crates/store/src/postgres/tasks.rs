@@ -14,53 +14,52 @@ use crate::{
     Visibility,
 };
 
+/// Makes a task with its first message and its push configuration, unless `$known` holds the same send.
+macro_rules! make_task {
+    ($known:literal) => {
+        concat!(
+            "aliased AS ( \
+                SELECT FROM tasks WHERE $18::boolean AND alias = $6 AND agent = $2 AND owner = $3 \
+            ), made AS ( \
+                INSERT INTO tasks (id, agent, owner, context_id, dialect, alias, state, status_millis, \
+                    open_send, status, metadata, version, lease_epoch, messages, artifacts) \
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $13 THEN NULL ELSE $9::bytea END, $10, \
+                    $11, 1, 0, 1, 0 \
+                WHERE NOT EXISTS (SELECT FROM ",
+            $known,
+            ") AND ($14::text IS NULL OR (SELECT count(*) FROM push_configs \
+                    WHERE owner = $3 AND NOT done) < $17) \
+                    AND NOT EXISTS (SELECT FROM aliased) \
+                ON CONFLICT (id) DO NOTHING RETURNING row \
+            ), told AS ( \
+                INSERT INTO messages (task, number, payload) SELECT row, 1, $12 FROM made \
+            ), pushed AS ( \
+                INSERT INTO push_configs (task, id, owner, dialect, cursor_version, config, first_status) \
+                SELECT row, $14, $3, $15, 0, $16, $10 FROM made WHERE $14 IS NOT NULL \
+            )"
+        )
+    };
+}
+
 /// Makes a task unless one that runs was made by the same send (1 and 2 are SUBMITTED and WORKING).
 /// Only this connection writes, so nobody can make it between the look and the insertion.
-pub(super) const CREATE: &str = "\
-    WITH running AS ( \
+pub(super) const CREATE: &str = concat!(
+    "WITH running AS ( \
         SELECT id FROM tasks WHERE open_send = $9 AND state IN (1, 2) ORDER BY row LIMIT 1 \
-    ), aliased AS ( \
-        SELECT FROM tasks WHERE $18::boolean AND alias = $6 AND agent = $2 AND owner = $3 \
-    ), made AS ( \
-        INSERT INTO tasks (id, agent, owner, context_id, dialect, alias, state, status_millis, \
-            open_send, status, metadata, version, lease_epoch, messages, artifacts) \
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $13 THEN NULL ELSE $9::bytea END, $10, $11, \
-            1, 0, 1, 0 \
-        WHERE NOT EXISTS (SELECT FROM running) AND ($14::text IS NULL OR (SELECT count(*) FROM push_configs \
-            WHERE owner = $3 AND NOT done) < $17) \
-            AND NOT EXISTS (SELECT FROM aliased) \
-        ON CONFLICT (id) DO NOTHING RETURNING row \
-    ), told AS ( \
-        INSERT INTO messages (task, number, payload) SELECT row, 1, $12 FROM made \
-    ), pushed AS ( \
-        INSERT INTO push_configs (task, id, owner, dialect, cursor_version, config, first_status) \
-        SELECT row, $14, $3, $15, 0, $16, $10 FROM made WHERE $14 IS NOT NULL \
-    ) \
-    SELECT (SELECT id FROM running), EXISTS (SELECT FROM made), \
-        EXISTS (SELECT FROM tasks WHERE id = $1), EXISTS (SELECT FROM aliased)";
+    ), ",
+    make_task!("running"),
+    " SELECT (SELECT id FROM running), EXISTS (SELECT FROM made), \
+        EXISTS (SELECT FROM tasks WHERE id = $1), EXISTS (SELECT FROM aliased)"
+);
 
 /// The same for a send with a key, which names the first task whatever its state. A key that
 /// expired is written over.
-pub(super) const CREATE_WITH_KEY: &str = "\
-    WITH used AS ( \
+pub(super) const CREATE_WITH_KEY: &str = concat!(
+    "WITH used AS ( \
         SELECT task_id, payload_hash FROM idempotency WHERE key_hash = $19 AND expires_millis > $22 \
-    ), aliased AS ( \
-        SELECT FROM tasks WHERE $18::boolean AND alias = $6 AND agent = $2 AND owner = $3 \
-    ), made AS ( \
-        INSERT INTO tasks (id, agent, owner, context_id, dialect, alias, state, status_millis, \
-            open_send, status, metadata, version, lease_epoch, messages, artifacts) \
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $13 THEN NULL ELSE $9::bytea END, $10, $11, \
-            1, 0, 1, 0 \
-        WHERE NOT EXISTS (SELECT FROM used) AND ($14::text IS NULL OR (SELECT count(*) FROM push_configs \
-            WHERE owner = $3 AND NOT done) < $17) \
-            AND NOT EXISTS (SELECT FROM aliased) \
-        ON CONFLICT (id) DO NOTHING RETURNING row \
-    ), told AS ( \
-        INSERT INTO messages (task, number, payload) SELECT row, 1, $12 FROM made \
-    ), pushed AS ( \
-        INSERT INTO push_configs (task, id, owner, dialect, cursor_version, config, first_status) \
-        SELECT row, $14, $3, $15, 0, $16, $10 FROM made WHERE $14 IS NOT NULL \
-    ), kept AS ( \
+    ), ",
+    make_task!("used"),
+    ", kept AS ( \
         INSERT INTO idempotency (key_hash, task_id, payload_hash, expires_millis) \
         SELECT $19, $1, $20, $21 FROM made \
         ON CONFLICT (key_hash) DO UPDATE SET task_id = excluded.task_id, \
@@ -68,7 +67,8 @@ pub(super) const CREATE_WITH_KEY: &str = "\
     ) \
     SELECT (SELECT task_id FROM used), EXISTS (SELECT FROM made), \
         EXISTS (SELECT FROM tasks WHERE id = $1), EXISTS (SELECT FROM aliased), \
-        (SELECT payload_hash FROM used)";
+        (SELECT payload_hash FROM used)"
+);
 
 const IS_THERE: &str = "SELECT EXISTS (SELECT FROM tasks WHERE id = $1)";
 
