@@ -48,6 +48,20 @@ impl Task {
         self.artifacts.as_deref().unwrap_or_default()
     }
 
+    /// Takes an artifact, or a chunk of one (`append`), as an event of the task brings it (specification
+    /// 4.2.2).
+    pub fn take_artifact(&mut self, artifact: Artifact, append: bool) {
+        let artifacts = self.artifacts.get_or_insert_default();
+        let known = artifacts
+            .iter_mut()
+            .find(|known| known.artifact_id == artifact.artifact_id);
+        match known {
+            Some(known) if append => known.append(artifact),
+            Some(known) => *known = artifact,
+            None => artifacts.push(artifact),
+        }
+    }
+
     /// Applies `historyLength` (specification 3.2.4): 0 leaves no history, `n` the last `n`
     /// messages, `None` all of it.
     pub fn limit_history(&mut self, length: Option<u32>) {

@@ -3,7 +3,7 @@
 
 use nuncio_store::{Include, PushConfig, Store, StoreError, Visibility};
 use nuncio_wire::dialects::{Dialect, hermes_fleet};
-use nuncio_wire::{Artifact, StreamResponse, Task, TaskState, TaskStatus};
+use nuncio_wire::{StreamResponse, Task, TaskState, TaskStatus};
 
 use nuncio_wire::sorted_json as canonical;
 
@@ -172,7 +172,7 @@ async fn advance(
             match serde_json::from_slice(&event.payload) {
                 Ok(StreamResponse::StatusUpdate(update)) => folded.task.status = update.status,
                 Ok(StreamResponse::ArtifactUpdate(update)) => {
-                    take_artifact(&mut folded.task, update.artifact, update.append);
+                    folded.task.take_artifact(update.artifact, update.append);
                 }
                 Ok(StreamResponse::Task(_) | StreamResponse::Message(_)) | Err(_) => {
                     let text = format!("event {} of task {task} cannot be read", event.version);
@@ -182,16 +182,4 @@ async fn advance(
         }
     }
     Ok(true)
-}
-
-fn take_artifact(task: &mut Task, artifact: Artifact, append: bool) {
-    let artifacts = task.artifacts.get_or_insert_default();
-    let known = artifacts
-        .iter_mut()
-        .find(|known| known.artifact_id == artifact.artifact_id);
-    match known {
-        Some(known) if append => known.append(artifact),
-        Some(known) => *known = artifact,
-        None => artifacts.push(artifact),
-    }
 }

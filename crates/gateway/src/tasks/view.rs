@@ -80,7 +80,7 @@ impl View {
                     event,
                 } => {
                     next += 1;
-                    take_artifact(&mut self.task, artifact, append);
+                    self.task.take_artifact(artifact, append);
                     self.remember(LiveEvent {
                         version: next,
                         payload: event,
@@ -111,18 +111,6 @@ impl View {
             let dropped = self.tail.pop_front();
             self.tail_bytes -= dropped.map_or(0, |event| event.payload.len());
         }
-    }
-}
-
-fn take_artifact(task: &mut Task, artifact: Artifact, append: bool) {
-    let artifacts = task.artifacts.get_or_insert_default();
-    let known = artifacts
-        .iter_mut()
-        .find(|known| known.artifact_id == artifact.artifact_id);
-    match known {
-        Some(known) if append => known.append(artifact),
-        Some(known) => *known = artifact,
-        None => artifacts.push(artifact),
     }
 }
 
