@@ -2,16 +2,15 @@
 
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection::{Connection, RpcError};
-use crate::agents::process::{Environment, Group, StderrTail, find_program};
+use crate::agents::process::{Environment, Group, StderrTail, find_program, piped};
 use crate::spread::spread;
 
 /// The version of the protocol that is spoken.
@@ -168,16 +167,7 @@ impl Host {
             ..
         } = &self.launch;
         let program = find_program(command, cwd, environment)?;
-        Command::new(&program)
-            .args(&command[1..])
-            .env_clear()
-            .envs(environment.iter())
-            .current_dir(cwd)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
+        piped(&program, &command[1..], cwd, environment)
             .spawn()
             .map_err(|error| format!("{} could not be started: {error}", program.display()))
     }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
@@ -15,7 +15,7 @@ use super::settings::{CommandSettings, Protocol};
 use super::variables::turn_variables;
 use crate::agents::Turn;
 use crate::agents::part_text::text_without_files;
-use crate::agents::process::{Group, StderrTail, find_program};
+use crate::agents::process::{Group, StderrTail, find_program, piped};
 
 /// The running program of one turn. Dropping it kills the whole group.
 pub(super) struct Program {
@@ -45,21 +45,15 @@ impl Program {
         } = tokio::task::spawn_blocking(prepared)
             .await
             .map_err(|error| error.to_string())??;
-        let mut command = tokio::process::Command::new(&program);
-        command
-            .args(&settings.command[1..])
-            .env_clear()
-            .envs(settings.environment.iter())
-            .envs(turn_variables(turn, &scratch, context_dir.as_deref()))
-            .current_dir(&cwd)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("{} could not be started: {error}", program.display()))?;
+        let mut child = piped(
+            &program,
+            &settings.command[1..],
+            &cwd,
+            &settings.environment,
+        )
+        .envs(turn_variables(turn, &scratch, context_dir.as_deref()))
+        .spawn()
+        .map_err(|error| format!("{} could not be started: {error}", program.display()))?;
         let group = Group::led_by(&child).ok_or("the program was gone before it ran")?;
         let stdin = child.stdin.take();
         let (stdout, stderr) = pipes(&mut child);

@@ -3,14 +3,13 @@
 use async_trait::async_trait;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStdin, ChildStdout};
 
 use super::exchange::{self, Channel, list_tools};
 use super::late;
-use crate::agents::process::{Environment, Group, Lines, StderrTail, find_program};
+use crate::agents::process::{Environment, Group, Lines, StderrTail, find_program, piped};
 
 /// How the program is started.
 #[derive(Debug)]
@@ -30,16 +29,7 @@ pub(super) async fn ask(launch: &Launch, limit: Duration) -> Result<Vec<Value>, 
         kill_grace,
     } = launch;
     let program = find_program(command, cwd, environment)?;
-    let mut child = Command::new(&program)
-        .args(&command[1..])
-        .env_clear()
-        .envs(environment.iter())
-        .current_dir(cwd)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
+    let mut child = piped(&program, &command[1..], cwd, environment)
         .spawn()
         .map_err(|error| format!("{} could not be started: {error}", program.display()))?;
     let group = Group::led_by(&child);
