@@ -11,6 +11,7 @@ mod exit_code;
 mod load_config;
 mod output;
 mod peers;
+mod private_file;
 mod reference;
 mod trusted_keys;
 

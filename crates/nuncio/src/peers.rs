@@ -3,8 +3,6 @@
 //! The book has the form of `nuncio.toml`, so that entries can be moved by hand. Where both name a
 //! peer, `nuncio.toml` counts. Commands that call agents look names up with [`find`].
 
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
@@ -13,6 +11,7 @@ use nuncio_gateway::config::{ConfigError, ConfigErrors, PeerAuth, PeerConfig, ch
 use serde::Serialize;
 
 use crate::load_config::{Env, find_file, home, process_env};
+use crate::private_file;
 
 /// The address book's name in the data directory.
 const FILE_NAME: &str = "peers.toml";
@@ -177,11 +176,7 @@ fn change(
 ) -> Result<(), ConfigErrors> {
     home::create(home).map_err(ConfigError::new)?;
     let file = home.join(FILE_NAME);
-    // The lock stands beside the book, which is replaced as a whole.
-    let lock_file = home.join("peers.lock");
-    let lock = open_private(&lock_file).map_err(|error| failed("open", &lock_file, &error))?;
-    lock.lock()
-        .map_err(|error| failed("lock", &lock_file, &error))?;
+    let _lock = private_file::lock(&file).map_err(|error| failed("lock", &file, &error))?;
     let mut peers = read(&file)?;
     with(&mut peers)?;
     write(&file, &peers).map_err(|error| failed("write", &file, &error))
@@ -193,25 +188,8 @@ fn write(file: &Path, peers: &IndexMap<String, PeerConfig>) -> std::io::Result<(
         peers: &'a IndexMap<String, PeerConfig>,
     }
     let text = toml::to_string_pretty(&Book { peers }).map_err(std::io::Error::other)?;
-    let new = file.with_extension("toml.new");
-    let mut out = open_private(&new)?;
-    out.set_len(0)?;
-    out.write_all(
-        b"# The address book of `nuncio peers`. Entries have the form of nuncio.toml.\n\n",
-    )?;
-    out.write_all(text.as_bytes())?;
-    out.sync_all()?;
-    std::fs::rename(&new, file)
-}
-
-fn open_private(file: &Path) -> std::io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options
-        .create(true)
-        .write(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(file)
+    let head = "# The address book of `nuncio peers`. Entries have the form of nuncio.toml.\n\n";
+    private_file::replace(file, &format!("{head}{text}"))
 }
 
 fn failed(verb: &str, file: &Path, error: &std::io::Error) -> ConfigErrors {

@@ -3,8 +3,6 @@
 //! A key is bound to the origins it was trusted for and says nothing about any other. What a card
 //! says of keys is never looked at; [`of_card`] gives the keys that may speak for a card.
 
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use nuncio_client::{Discovered, Origin};
@@ -13,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::load_config::{home, process_env};
+use crate::private_file;
 
 /// The store's name in the data directory.
 const FILE_NAME: &str = "trusted-keys.json";
@@ -189,9 +188,7 @@ fn change(
     let file = path(home)?;
     let failed = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
     home::create(file.parent().unwrap_or(Path::new(".")))?;
-    // The lock stands beside the store, which is replaced as a whole.
-    let lock = open_private(&file.with_extension("lock")).map_err(failed)?;
-    lock.lock().map_err(failed)?;
+    let _lock = private_file::lock(&file).map_err(failed)?;
     let mut trusted = read(&file)?;
     with(&mut trusted)?;
     write(&file, &trusted).map_err(failed)
@@ -207,23 +204,8 @@ fn write(file: &Path, trusted: &[TrustedKey]) -> std::io::Result<()> {
     let stored = File {
         keys: keys.collect::<Result<_, serde_json::Error>>()?,
     };
-    let new = file.with_extension("json.new");
-    let mut out = open_private(&new)?;
-    out.set_len(0)?;
-    out.write_all(serde_json::to_string_pretty(&stored)?.as_bytes())?;
-    out.write_all(b"\n")?;
-    out.sync_all()?;
-    std::fs::rename(&new, file)
-}
-
-fn open_private(file: &Path) -> std::io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options
-        .create(true)
-        .write(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(file)
+    let text = serde_json::to_string_pretty(&stored)?;
+    private_file::replace(file, &format!("{text}\n"))
 }
 
 #[cfg(test)]
