@@ -16,18 +16,17 @@ import uvicorn
 from a2a import types as a2a
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.grpc import a2a_pb2_grpc
-from a2a.server.agent_execution import AgentExecutor
 from a2a.server.apps import A2ARESTFastAPIApplication, A2AStarletteApplication
 from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
 from a2a.server.tasks import (
     BasePushNotificationSender,
     InMemoryPushNotificationConfigStore,
     InMemoryTaskStore,
-    TaskUpdater,
 )
 from a2a.utils import get_message_text, new_task
 
 import instruction as walks
+from hop import Hop
 
 BINDINGS = {
     'jsonrpc': a2a.TransportProtocol.jsonrpc,
@@ -37,41 +36,17 @@ BINDINGS = {
 SECONDS = 30
 
 
-class Executor(AgentExecutor):
-    """Follows the instruction of the message, and calls the next agent where it says so."""
+class Executor(Hop):
+    new_task = staticmethod(new_task)
 
-    def __init__(self, http):
-        self.http = http
-        self.held = {}
+    @staticmethod
+    def text_part(text):
+        return a2a.Part(root=a2a.TextPart(text=text))
 
-    async def execute(self, context, event_queue):
-        task = new_task(context.message)
-        await event_queue.enqueue_event(task)
-        updater = TaskUpdater(event_queue, task.id, task.context_id)
-
-        async def update(text):
-            await updater.start_work(said(updater, text))
-
-        try:
-            file = context.message.parts[0].root.file
-            if (file.mime_type, file.name) != (walks.MEDIA_TYPE, walks.FILE_NAME):
-                raise ValueError(f'no instruction: {file}')
-            instruction = walks.read(base64.b64decode(file.bytes, validate=True))
-            text = await walks.walk(instruction, self.call)
-        except Exception as error:  # noqa: BLE001: whatever goes wrong ends the walk
-            await updater.failed(said(updater, repr(error)))
-            return
-        if walks.holds(instruction):
-            cancelled = self.held[task.id] = asyncio.Event()
-            await walks.hold(text, update, cancelled)
-            if cancelled.is_set():
-                return
-        await updater.complete(said(updater, text))
-
-    async def cancel(self, context, event_queue):
-        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
-        if context.task_id in self.held:
-            self.held[context.task_id].set()
+    @staticmethod
+    def file_of(message):
+        file = message.parts[0].root.file
+        return file.mime_type, file.name, base64.b64decode(file.bytes, validate=True)
 
     async def call(self, call):
         card = await A2ACardResolver(self.http, call.card_uri).get_agent_card()
@@ -126,10 +101,6 @@ async def texts_of(events):
         # Where a status has no message, the SDK makes an empty one of it over gRPC and REST.
         if status.message and status.message.role == a2a.Role.agent and status.message.parts:
             yield get_message_text(status.message)
-
-
-def said(updater, text):
-    return updater.new_agent_message([a2a.Part(root=a2a.TextPart(text=text))])
 
 
 def card(url, binding, streaming):

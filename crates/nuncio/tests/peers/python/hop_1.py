@@ -16,7 +16,6 @@ import uvicorn
 
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.helpers import get_message_text, new_task_from_user_message, new_text_part
-from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
 from a2a.server.routes import (
     create_agent_card_routes,
@@ -27,53 +26,26 @@ from a2a.server.tasks import (
     BasePushNotificationSender,
     InMemoryPushNotificationConfigStore,
     InMemoryTaskStore,
-    TaskUpdater,
 )
 from a2a.types import a2a_pb2 as a2a
 from a2a.types import a2a_pb2_grpc
 from starlette.applications import Starlette
 
 import instruction as walks
+from hop import Hop
 
 BINDINGS = {'jsonrpc': 'JSONRPC', 'grpc': 'GRPC', 'http_json': 'HTTP+JSON'}
 SECONDS = 30
 
 
-class Executor(AgentExecutor):
-    """Follows the instruction of the message, and calls the next agent where it says so."""
+class Executor(Hop):
+    new_task = staticmethod(new_task_from_user_message)
+    text_part = staticmethod(new_text_part)
 
-    def __init__(self, http):
-        self.http = http
-        self.held = {}
-
-    async def execute(self, context, event_queue):
-        task = new_task_from_user_message(context.message)
-        await event_queue.enqueue_event(task)
-        updater = TaskUpdater(event_queue, task.id, task.context_id)
-
-        async def update(text):
-            await updater.start_work(said(updater, text))
-
-        try:
-            part = context.message.parts[0]
-            if (part.media_type, part.filename) != (walks.MEDIA_TYPE, walks.FILE_NAME):
-                raise ValueError(f'no instruction: {part}')
-            instruction = walks.read(part.raw)
-            text = await walks.walk(instruction, self.call)
-        except Exception as error:  # noqa: BLE001: whatever goes wrong ends the walk
-            await updater.failed(said(updater, repr(error)))
-            return
-        if walks.holds(instruction):
-            cancelled = self.held[task.id] = asyncio.Event()
-            await walks.hold(text, update, cancelled)
-            if cancelled.is_set():
-                return
-        await updater.complete(said(updater, text))
-
-    async def cancel(self, context, event_queue):
-        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
-        if context.task_id in self.held:
-            self.held[context.task_id].set()
+    @staticmethod
+    def file_of(message):
+        part = message.parts[0]
+        return part.media_type, part.filename, part.raw
 
     async def call(self, call):
         card = await A2ACardResolver(self.http, call.card_uri).get_agent_card()
@@ -119,10 +91,6 @@ async def texts_of(events):
             raise RuntimeError(f'the next agent: {status}')
         if status.message.role == a2a.ROLE_AGENT:
             yield get_message_text(status.message)
-
-
-def said(updater, text):
-    return updater.new_agent_message([new_text_part(text)])
 
 
 def card(url, binding, streaming):

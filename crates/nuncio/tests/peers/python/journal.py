@@ -4,6 +4,7 @@ Knows nothing of A2A; `strict_1.py` and `strict_0_3.py` judge what is kept here.
 """
 
 import json
+import re
 
 import httpx
 
@@ -30,6 +31,23 @@ class Exchange:
     def method(self):
         """The JSON-RPC method, or verb and path of what has none."""
         return self.request['method'] if self.is_rpc else f'{self.verb} {self.path}'
+
+    def fitting(self, paths):
+        """The last of these triples of verb, path and a kind whose verb and path fit: its kind."""
+        fits = [
+            kind
+            for verb, path, kind in paths
+            if re.fullmatch(verb, self.verb) and re.search(path + '$', self.path)
+        ]
+        return fits[-1]
+
+    def strange_head(self):
+        """What is wrong with status and media type, as far as every answer should have them."""
+        if self.status != 200 and (self.is_rpc or self.is_card):
+            yield f'HTTP {self.status}'
+        kind = self.headers.get('content-type')
+        if kind not in ('application/json', 'text/event-stream'):
+            yield f'content type {kind}'
 
     @property
     def streamed(self):

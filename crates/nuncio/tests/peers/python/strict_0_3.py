@@ -3,8 +3,6 @@
 The models ignore what they do not know; here each member that they did not take is a complaint.
 """
 
-import re
-
 from a2a import types as a2a
 from a2a.grpc import a2a_pb2 as pb
 from google.protobuf import json_format
@@ -36,11 +34,7 @@ PATHS = [
 
 def judge(exchange, document):
     """What is wrong with one JSON document of an answer."""
-    if exchange.status != 200 and (exchange.is_rpc or exchange.is_card):
-        yield f'HTTP {exchange.status}'
-    kind = exchange.headers.get('content-type')
-    if kind not in ('application/json', 'text/event-stream'):
-        yield f'content type {kind}'
+    yield from exchange.strange_head()
     if exchange.is_card:
         yield from card(document)
         return
@@ -59,13 +53,9 @@ def rest(exchange, document):
         if document.keys() != {'error', 'type', 'message', 'code'}:
             yield f'the error has {sorted(document)}'
         return
-    fits = [
-        kind
-        for verb, path, kind in PATHS
-        if re.fullmatch(verb, exchange.verb) and re.search(path + '$', exchange.path)
-    ]
+    empty = exchange.fitting(PATHS)()
     try:
-        read = json_format.ParseDict(document, fits[-1](), ignore_unknown_fields=False)
+        read = json_format.ParseDict(document, empty, ignore_unknown_fields=False)
     except json_format.ParseError as problem:
         yield str(problem)
         return

@@ -1,7 +1,5 @@
 """Reads what nuncio sent as strictly as the official protocol buffers of A2A 1.0 can be read."""
 
-import re
-
 from a2a.types import a2a_pb2 as a2a
 from a2a.utils.errors import A2AError
 from a2a.utils.proto_utils import validate_proto_required_fields
@@ -70,12 +68,7 @@ def judge_envelope(exchange, document):
 def rest(exchange, document):
     """What is wrong with an answer over HTTP+JSON, which is the message itself or `error`."""
     if exchange.status == 200:
-        fits = [
-            kind
-            for verb, path, kind in PATHS
-            if re.fullmatch(verb, exchange.verb) and re.search(path + '$', exchange.path)
-        ]
-        yield from result(document, fits[-1])
+        yield from result(document, exchange.fitting(PATHS))
         return
     status = document['error']
     if document.keys() != {'error'} or status.keys() != {'code', 'status', 'message', 'details'}:
@@ -98,11 +91,7 @@ def post(body):
 
 
 def headers(exchange):
-    if exchange.status != 200 and (exchange.is_rpc or exchange.is_card):
-        yield f'HTTP {exchange.status}'
-    kind = exchange.headers.get('content-type')
-    if kind not in ('application/json', 'text/event-stream'):
-        yield f'content type {kind}'
+    yield from exchange.strange_head()
     version = exchange.headers.get('a2a-version')
     if version != '1.0':
         yield f'A2A-Version {version}'
