@@ -262,6 +262,23 @@ async fn a_cancelled_question_frees_its_conversation() {
 }
 
 #[tokio::test]
+async fn a_message_after_a_cancelled_question_waits_until_the_agent_has_let_go() {
+    let agent = Agent::start(Store::Memory, "", "permissions = \"ask\"").await;
+    let asked = agent.say("be stubborn").await;
+    let cancel = agent.rig.call("CancelTask", json!({ "id": asked["id"] }));
+    let next = async {
+        while agent.note("cancelled").is_empty() {
+            tokio::task::yield_now().await;
+        }
+        agent.go_on(&asked, "slowly").await
+    };
+    let (canceled, next) = tokio::join!(cancel, next);
+    assert_eq!(state(&canceled["result"]), "TASK_STATE_CANCELED");
+    assert_eq!(state(&next), "TASK_STATE_COMPLETED", "{next}");
+    assert_eq!(text_of(&next), "SLOWLY");
+}
+
+#[tokio::test]
 async fn conversations_and_workers_have_directories_of_their_own() {
     let agent = Agent::start(Store::Memory, "", "context_dir = true").await;
     let (one, two) = (agent.say("where").await, agent.say("where").await);

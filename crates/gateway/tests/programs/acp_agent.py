@@ -13,6 +13,7 @@ lock = threading.Lock()
 answers = {}
 cancelled = {}
 at_work = []
+arrived = threading.Event()
 
 
 def write(message):
@@ -66,6 +67,18 @@ def turn(session, text):
     if word == "crash":
         say(session, "half of it ")
         os._exit(3)
+    if word == "stubborn":
+        ask(session, "x")
+        cancelled[session].wait()
+        # Goes on a little, the longer if nobody else wants anything.
+        arrived.wait(0.3)
+        say(session, "too late")
+        return "cancelled"
+    if word == "slowly":
+        arrived.set()
+        threading.Event().wait(0.2)
+        say(session, "SLOWLY")
+        return "end_turn"
     if word in ("ask", "told"):
         say(session, "I will. ")
         say(session, "decided: " + ask(session, "x" if word == "ask" else word))
@@ -196,6 +209,8 @@ def main():
             continue
         elif method == "session/cancel":
             cancelled.setdefault(params["sessionId"], threading.Event()).set()
+            with open(os.path.join(FOLDER, "cancelled"), "a") as file:
+                file.write(params["sessionId"] + "\n")
             continue
         elif identity in answers:
             answers[identity].outcome = message["result"]

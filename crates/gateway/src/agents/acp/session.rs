@@ -9,6 +9,7 @@ use super::connection::{Inbox, RpcError};
 use super::host::Running;
 use super::talk::{Halt, Talk};
 use super::{Acp, blocks, mcp_servers};
+use crate::agents::place::place;
 use crate::agents::{Turn, prompt};
 use crate::sessions::transcript::Budget;
 
@@ -31,6 +32,7 @@ struct Kept {
 impl Acp {
     /// Starts the prompt of a turn in the session of its conversation.
     pub(super) async fn begin(&self, turn: &Turn) -> Result<Talk, Halt> {
+        let place = place(&format!("acp {}", turn.agent), &turn.session.file_name()).await;
         let kept = self.kept(turn).await?;
         if kept
             .as_ref()
@@ -59,7 +61,7 @@ impl Acp {
             }
         };
         let config = self.config.clone();
-        let talk = Talk::new(running.connection.clone(), session, inbox, config);
+        let talk = Talk::new(running.connection.clone(), session, inbox, config, place);
         let preamble = self.preamble(turn, is_new).await?;
         let blocks = blocks::prompt(&preamble, &turn.message, &running.about);
         let prompted = talk.connection.prompt(&talk.session, blocks).await;

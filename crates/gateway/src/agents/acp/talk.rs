@@ -10,6 +10,7 @@ use super::connection::{Connection, Inbound, Inbox, RpcError, gone};
 use super::permission::{Decision, Permission, cancelled};
 use super::updates::{self, Meaning};
 use crate::agents::TurnEvent;
+use crate::agents::place::Place;
 use crate::agents::reply::{Heard, Source};
 use crate::config::AcpConfig;
 use crate::tasks::Stopped;
@@ -52,6 +53,9 @@ pub(super) struct Talk {
     /// Something else came since the last text.
     interrupted: bool,
     ended: Option<Result<Value, RpcError>>,
+    /// The session is this prompt's until it is dropped: one that is cancelled while it waits for its
+    /// caller has no turn any more, and goes on until the agent has let go.
+    _place: Place,
 }
 
 impl Talk {
@@ -60,8 +64,10 @@ impl Talk {
         session: String,
         inbox: Inbox,
         config: Arc<AcpConfig>,
+        place: Place,
     ) -> Self {
         Self {
+            _place: place,
             connection,
             session,
             inbox,

@@ -44,13 +44,15 @@ impl Hermes {
     pub(super) async fn run_plugin(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {
         let mut reply = Reply::of_model();
         let id = sessions::idempotency_key(&turn);
+        // Held until a turn that is given up has been stopped.
+        let mut opened = None;
         let answer = tokio::select! {
             biased;
             () = turn.cancel.cancelled() => {
                 self.stop_chat_turn(&id).await;
                 return TurnEnd::Canceled;
             }
-            answer = self.hear_chat_turn(&turn, &id, &mut reply, events) => answer,
+            answer = self.hear_chat_turn(&turn, &id, &mut opened, &mut reply, events) => answer,
         };
         conclude(&turn, reply, answer, events).unwrap_or_else(|| silent(&turn))
     }
@@ -59,11 +61,12 @@ impl Hermes {
         &self,
         turn: &Turn,
         id: &str,
+        opened: &mut Option<Opened>,
         reply: &mut Reply,
         events: &mut TurnEvents,
     ) -> Result<Outcome, Halt> {
-        let opened = self.open(turn).await?;
-        let body = self.chat_turn(turn, id, &opened).await?;
+        let opened = opened.insert(self.open(turn).await?);
+        let body = self.chat_turn(turn, id, opened).await?;
         let asked = self
             .api
             .stream(Method::POST, TURNS, HeaderMap::new(), Some(&body));
@@ -74,7 +77,7 @@ impl Hermes {
             }
             ServiceReply::Answer(answer) => return Err(api::refused(&answer)),
         };
-        self.remember(turn, &opened, &opened.name).await?;
+        self.remember(turn, opened, &opened.name).await?;
         let mut chat = ChatTurn {
             stream,
             left: self.config.max_output_bytes,
