@@ -41,7 +41,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let piece = &bytes[..end.unwrap_or(bytes.len())];
             if self.too_long || self.line.len() + piece.len() > MAX_LINE_BYTES {
                 self.too_long = true;
-                self.line.clear();
+                self.line = Vec::new();
             } else {
                 self.line.extend_from_slice(piece);
             }
@@ -52,6 +52,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 let message = message(&self.line);
                 let length = self.line.len();
                 self.line.clear();
+                // One long line is no reason to keep its memory as long as the program runs.
+                self.line.shrink_to(READ_BYTES);
                 match message {
                     Some(message) => return Some((message, length)),
                     None if skipped => tracing::warn!("an agent wrote a line that is too long"),
@@ -103,6 +105,22 @@ mod tests {
         let mut text = b"{\"a\":\"".to_vec();
         text.resize(MAX_LINE_BYTES + 10, b'x');
         text.extend_from_slice(b"\"}\n{\"b\":2}\n");
-        assert_eq!(read(&text).await, [serde_json::json!({ "b": 2 })]);
+        let mut lines = Lines::new(&text[..]);
+        let next = lines.next().await.map(|(message, _)| message);
+        assert_eq!(next, Some(serde_json::json!({ "b": 2 })));
+        assert!(lines.line.capacity() <= READ_BYTES);
+    }
+
+    #[tokio::test]
+    async fn the_memory_of_a_long_line_is_given_back() {
+        let mut text = b"{\"a\":\"".to_vec();
+        text.resize(MAX_LINE_BYTES / 2, b'x');
+        text.extend_from_slice(b"\"}\n");
+        let mut lines = Lines::new(&text[..]);
+        assert_eq!(
+            lines.next().await.map(|(_, length)| length),
+            Some(text.len() - 1)
+        );
+        assert!(lines.line.capacity() <= READ_BYTES);
     }
 }
