@@ -31,7 +31,7 @@ fn deal(script: Script, arguments: &[&str]) {
         config += &format!("allow_origins = [\"{origin}\"]\n");
     }
     place.write("nuncio.toml", &config);
-    let served = place.serve(&["--store", "memory:"]);
+    let served = place.serve(&[]);
     let caller = Caller::new(&served.url, None);
     card(&caller, &served.url);
     report(&caller);
@@ -40,9 +40,64 @@ fn deal(script: Script, arguments: &[&str]) {
     dealings::failure(&caller);
     rejection(&caller);
     dealings::parts(&caller);
-    dealings::left_alone(&caller);
     dealings::cancelled(&caller, &FRONT);
     dealings::refused(&caller, &FRONT);
+    let begun = Begun::new(&caller);
+    // A dropped gateway is killed.
+    drop(served);
+    let served = place.serve(&[]);
+    let caller = Caller::new(&served.url, None);
+    dealings::left_alone(&caller);
+    begun.ends_well(&caller);
+}
+
+/// What goes on behind a gateway that is killed.
+struct Begun {
+    /// The task that waits at the gate.
+    held: String,
+    /// The task that asks for a colour.
+    asked: String,
+}
+
+impl Begun {
+    fn new(caller: &Caller) -> Begun {
+        let mut watching = caller.start(&["send", "gate", "--stream", "-o", "json"]);
+        let held = loop {
+            let line = watching.line();
+            let update = &line["statusUpdate"];
+            if update["status"]["message"].is_object() {
+                let said = dealings::texts(&update["status"]["message"]);
+                assert_eq!(said, ["At the gate"], "{line}");
+                break id(&update["taskId"]);
+            }
+        };
+        let asked = caller.json(&["send", "ask"]);
+        Begun {
+            held,
+            asked: id(&asked["task"]["id"]),
+        }
+    }
+
+    /// The gate is open by now; the question is answered.
+    fn ends_well(&self, caller: &Caller) {
+        let held = caller.json(&["task", "get", "--wait", &self.held]);
+        assert_eq!(held["status"]["state"], "TASK_STATE_COMPLETED", "{held}");
+        let artifacts = held["artifacts"].as_array().expect("artifacts");
+        assert_eq!(artifacts.len(), 1, "{held}");
+        assert_eq!(dealings::texts(&artifacts[0]), ["through"], "{held}");
+
+        let done = &caller.json(&["send", "--task-id", &self.asked, "red"])["task"];
+        assert_eq!(done["id"], *self.asked, "{done}");
+        assert_eq!(
+            dealings::texts(&done["artifacts"][0]),
+            ["Painted it red."],
+            "{done}"
+        );
+    }
+}
+
+fn id(value: &Value) -> String {
+    value.as_str().expect("an id").to_owned()
 }
 
 /// The gateway's own addresses, and the agent's skills.

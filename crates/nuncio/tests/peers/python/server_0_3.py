@@ -66,7 +66,7 @@ class Executor(AgentExecutor):
             await updater.complete()
 
     async def do_gate(self, updater, text):
-        await updater.start_work()
+        await updater.start_work(updater.new_agent_message([text_part('At the gate')]))
         await self.gate.wait()
         await updater.add_artifact([text_part('through')], 'g', 'gate')
         await updater.complete()
