@@ -1,6 +1,7 @@
 //! Calls one agent: picks the live interface, attaches credentials and tenant, retries what may be
 //! retried. Waiting for a task is [`crate::follow`]'s.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -42,9 +43,14 @@ pub struct CallSettings {
 /// A client of one agent. Cheap calls, no state but which interface answered last.
 pub struct Client {
     http: HttpClient,
+    agent: Arc<Agent>,
+    settings: CallSettings,
+}
+
+/// Whom it calls, and what its calls have taught.
+struct Agent {
     card: AgentCard,
     endpoints: Vec<Endpoint>,
-    settings: CallSettings,
     active: AtomicUsize,
     slash_names: AtomicBool,
     no_openfang: AtomicBool,
@@ -67,38 +73,56 @@ impl Client {
             let text = format!("'{}' has no interface to call", crate::plain(&card.name));
             return Err(ClientError::new(ClientErrorKind::NoInterface, text));
         }
-        Ok(Self {
-            http,
+        let agent = Agent {
             card,
             endpoints,
-            settings,
             active: AtomicUsize::new(0),
             slash_names: AtomicBool::new(false),
             no_openfang: AtomicBool::new(false),
             next_id: AtomicU64::new(1),
+        };
+        Ok(Self {
+            http,
+            agent: Arc::new(agent),
+            settings,
         })
+    }
+
+    /// A client of the same agent whose calls carry these service parameters. What either learns of how
+    /// the agent is called, both know.
+    #[must_use]
+    pub fn with_headers(&self, headers: HeaderMap) -> Self {
+        Self {
+            http: self.http.clone(),
+            agent: self.agent.clone(),
+            settings: CallSettings {
+                headers,
+                ..self.settings.clone()
+            },
+        }
     }
 
     /// The agent's card.
     #[must_use]
     pub fn card(&self) -> &AgentCard {
-        &self.card
+        &self.agent.card
     }
 
     /// The interface in use.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoints[self
+        &self.agent.endpoints[self
+            .agent
             .active
             .load(Ordering::Relaxed)
-            .min(self.endpoints.len() - 1)]
+            .min(self.agent.endpoints.len() - 1)]
     }
 
     /// Whether the card promises streams and the dialect has them.
     #[must_use]
     pub fn can_stream(&self) -> bool {
         let endpoint = self.endpoint();
-        self.card.capabilities.streaming == Some(true) && endpoint.dialect != Dialect::Legacy
+        self.agent.card.capabilities.streaming == Some(true) && endpoint.dialect != Dialect::Legacy
     }
 
     /// Sends a request and waits for its one answer: for as long as the agent takes when the
@@ -226,17 +250,17 @@ impl Client {
 
     /// Changes how the agent is called after a failure that calls for it; false: nothing to change.
     fn adapt(&self, endpoint: &Endpoint, error: &ClientError) -> bool {
-        let active = self.active.load(Ordering::Relaxed);
-        if error.is_unreachable() && active + 1 < self.endpoints.len() {
+        let active = self.agent.active.load(Ordering::Relaxed);
+        if error.is_unreachable() && active + 1 < self.agent.endpoints.len() {
             tracing::debug!(%error, "trying the card's next interface");
-            self.active.store(active + 1, Ordering::Relaxed);
+            self.agent.active.store(active + 1, Ordering::Relaxed);
             return true;
         }
         // Servers of 1.0 objects under the older method names know no other.
         let unknown = error.is_protocol(ErrorKind::MethodNotFound);
         if unknown && endpoint.dialect == Dialect::V1 && endpoint.binding == Binding::JsonRpc {
             tracing::debug!("the agent does not know the method: trying the older names");
-            return !self.slash_names.swap(true, Ordering::Relaxed);
+            return !self.agent.slash_names.swap(true, Ordering::Relaxed);
         }
         // A card that only looked like OpenFang's: its address is the right one after all.
         let no_such_path = matches!(error.code, Some(404 | 405)) && error.as_protocol().is_none();
@@ -246,7 +270,7 @@ impl Client {
                 .as_ref()
                 .is_some_and(|base| same_origin(base, &endpoint.url))
         {
-            return !self.no_openfang.swap(true, Ordering::Relaxed);
+            return !self.agent.no_openfang.swap(true, Ordering::Relaxed);
         }
         false
     }
@@ -254,10 +278,13 @@ impl Client {
     fn spoken_endpoint(&self) -> Endpoint {
         let mut endpoint = self.endpoint().clone();
         let is_rpc = endpoint.binding == Binding::JsonRpc;
-        if is_rpc && endpoint.dialect == Dialect::V1 && self.slash_names.load(Ordering::Relaxed) {
+        if is_rpc
+            && endpoint.dialect == Dialect::V1
+            && self.agent.slash_names.load(Ordering::Relaxed)
+        {
             endpoint.dialect = Dialect::V1Slash;
         }
-        if self.no_openfang.load(Ordering::Relaxed) {
+        if self.agent.no_openfang.load(Ordering::Relaxed) {
             endpoint.openfang = None;
         }
         endpoint
@@ -293,7 +320,7 @@ impl Client {
         let credentials = &self.settings.credentials;
         if let Some(base) = &endpoint.openfang {
             let mut base = base.clone();
-            credentials.attach(Some(&self.card), &mut base, &mut headers)?;
+            credentials.attach(Some(&self.agent.card), &mut base, &mut headers)?;
             return Ok(Prepared::OpenFang(base, Box::new(request.clone()), headers));
         }
         // Streams and webhooks of the fleet's dialect exist beside its JSON-RPC.
@@ -302,18 +329,18 @@ impl Client {
             && (method == Method::SubscribeToTask || Dialect::Fleet.method_name(method).is_none());
         if endpoint.binding == Binding::Rest || beside {
             let mut call = rest::Call::new(endpoint, request, headers)?;
-            credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
+            credentials.attach(Some(&self.agent.card), &mut call.url, &mut call.headers)?;
             return Ok(Prepared::Rest(call));
         }
         if endpoint.binding == Binding::Grpc {
             let mut call = grpc::Call::new(endpoint, request, headers)?;
-            credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
+            credentials.attach(Some(&self.agent.card), &mut call.url, &mut call.headers)?;
             call.check_url()?;
             return Ok(Prepared::Grpc(call));
         }
-        let id = RequestId::number(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let id = RequestId::number(self.agent.next_id.fetch_add(1, Ordering::Relaxed));
         let mut call = jsonrpc::Call::new(endpoint, request, id, headers)?;
-        credentials.attach(Some(&self.card), &mut call.url, &mut call.headers)?;
+        credentials.attach(Some(&self.agent.card), &mut call.url, &mut call.headers)?;
         Ok(Prepared::Rpc(call))
     }
 

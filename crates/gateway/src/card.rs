@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use url::Url;
 
-use crate::agents::{Agents, ServedAgent};
+use crate::agents::{About, Agents, ServedAgent};
 use crate::config::{Config, ExtensionConfig, Secret, SkillConfig};
 
 /// Where the gateway is reached, without a slash at the end.
@@ -208,10 +208,10 @@ fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) 
         .name
         .clone()
         .unwrap_or_else(|| agent.name.to_string());
-    let description = settings
-        .description
-        .clone()
-        .unwrap_or_else(|| format!("The agent '{name}'."));
+    let about = agent.known_about().about;
+    let own_description = Some(&about.description).filter(|text| !text.is_empty());
+    let description = settings.description.as_ref().or(own_description).cloned();
+    let description = description.unwrap_or_else(|| format!("The agent '{name}'."));
     let mut card = AgentCard {
         supported_interfaces: interfaces(agent, at_root, config, base),
         provider: settings.provider.as_ref().map(|provider| AgentProvider {
@@ -234,9 +234,15 @@ fn build(agent: &ServedAgent, agents: &Agents, config: &Config, base: &BaseUrl) 
                 .collect(),
             extended_agent_card: Some(settings.extended.is_some()),
         },
-        default_input_modes: settings.input_modes.clone(),
-        default_output_modes: settings.output_modes.clone(),
-        skills: skills(agent, &name, &description),
+        default_input_modes: match settings.input_modes {
+            None if !about.input_modes.is_empty() => about.input_modes.clone(),
+            _ => settings.input_modes(),
+        },
+        default_output_modes: match settings.output_modes {
+            None if !about.output_modes.is_empty() => about.output_modes.clone(),
+            _ => settings.output_modes(),
+        },
+        skills: skills(agent, &about, &name, &description),
         icon_url: settings
             .icon_url
             .as_ref()
@@ -316,9 +322,9 @@ fn extension(configured: &ExtensionConfig) -> AgentExtension {
 
 /// The configured skills, then those that the agent tells of itself; without any, one that is the
 /// agent itself.
-fn skills(agent: &ServedAgent, name: &str, description: &str) -> Vec<AgentSkill> {
+fn skills(agent: &ServedAgent, about: &About, name: &str, description: &str) -> Vec<AgentSkill> {
     let mut skills: Vec<AgentSkill> = agent.config.skills.iter().map(skill).collect();
-    for own in agent.known_skills().skills.iter() {
+    for own in &about.skills {
         if skills.iter().all(|skill| skill.id != own.id) {
             skills.push(own.clone());
         }

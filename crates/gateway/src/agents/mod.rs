@@ -11,6 +11,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::ids;
+use crate::security::Hops;
 use crate::sessions::Session;
 pub use crate::tasks::TurnEvents;
 
@@ -28,7 +29,7 @@ pub mod hermes;
 mod mcp;
 pub mod openai;
 pub mod openfang;
-mod own_skills;
+mod own_words;
 mod part_text;
 mod place;
 pub mod process;
@@ -42,6 +43,7 @@ mod webhook;
 pub use callbacks::{Callback, Callbacks, Receipt};
 pub(crate) use fault::WORKER_LOST;
 pub use gate::{AgentGate, Gate};
+pub use own_words::About;
 pub(crate) use part_text::parts_text;
 pub use reply::INPUT_REQUIRED_MARKER;
 pub use served::{Agents, ServedAgent, TurnLimits, probe_all};
@@ -74,9 +76,18 @@ pub trait Agent: Send + Sync + 'static {
         let _ = task_id;
     }
 
-    /// What it says itself that it can do, for the card; `None`: it says nothing of that.
+    /// What it says of itself, for the card: its skills, unless it says more.
     ///
     /// The error says why it cannot be asked, for the operator.
+    async fn about(&self) -> Result<About, String> {
+        Ok(About {
+            skills: self.skills().await?.unwrap_or_default(),
+            ..About::default()
+        })
+    }
+
+    /// What it says itself that it can do; `None`: it says nothing of that. Errors are as those of
+    /// [`Agent::about`].
     async fn skills(&self) -> Result<Option<Vec<AgentSkill>>, String> {
         Ok(None)
     }
@@ -127,6 +138,9 @@ pub struct Turn {
     pub opening: Arc<Message>,
     /// User JSON of the request.
     pub metadata: Option<Metadata>,
+    /// The gateways that the message came through, as far as that is known: a turn that waits over a
+    /// restart forgets them.
+    pub hops: Hops,
     /// The dialect the caller speaks.
     pub dialect: Dialect,
     /// Media types the caller can take; empty: any.

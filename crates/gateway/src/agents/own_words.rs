@@ -1,4 +1,4 @@
-//! What an agent says itself that it can do: asked for when a card is, believed for a while.
+//! What an agent says of itself: asked for when a card is, believed for a while.
 //!
 //! A card never waits long for it: an agent that is slow or away is described as it was last known.
 
@@ -17,10 +17,27 @@ const BELIEVED_FOR: Duration = Duration::from_secs(60);
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// Most skills that are taken from an agent: more than a reader of cards looks at.
 const MAX_SKILLS: usize = 200;
+/// Most media types that are taken from an agent, for the same reason.
+const MAX_MODES: usize = 100;
+/// Most characters of a description that are taken from an agent: it is to be a sentence or two.
+const MAX_DESCRIPTION_CHARS: usize = 2000;
 
-/// The skills that an agent told of, and since when.
+/// What an agent says of itself. What it leaves empty it says nothing of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// What it does.
+    pub description: String,
+    /// Media types it takes.
+    pub input_modes: Vec<String>,
+    /// Media types it gives.
+    pub output_modes: Vec<String>,
+    /// What it is good at.
+    pub skills: Vec<AgentSkill>,
+}
+
+/// What an agent said, and when.
 #[derive(Debug)]
-pub struct OwnSkills {
+pub struct OwnWords {
     known: RwLock<Known>,
     believed_for: Duration,
     /// Held by whoever asks, so that an agent is asked once at a time.
@@ -30,11 +47,11 @@ pub struct OwnSkills {
 /// What is known at one time.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// The skills; none if the agent tells of none.
-    pub skills: Arc<[AgentSkill]>,
+    /// What it said.
+    pub about: Arc<About>,
     /// Rises with every change.
     pub revision: u64,
-    /// When they last changed; `None`: not since the start.
+    /// When it last changed; `None`: not since the start.
     pub changed: Option<SystemTime>,
     /// When to ask again; `None`: nobody has asked yet.
     until: Option<Instant>,
@@ -43,9 +60,9 @@ pub struct Known {
 impl Known {
     /// This and more.
     pub(super) fn and(mut self, more: &Known) -> Self {
-        if !more.skills.is_empty() {
-            let both = self.skills.iter().chain(&*more.skills);
-            self.skills = both.cloned().collect();
+        if !more.about.skills.is_empty() {
+            let about = Arc::make_mut(&mut self.about);
+            about.skills.extend_from_slice(&more.about.skills);
         }
         self.revision += more.revision;
         self.changed = self.changed.max(more.changed);
@@ -53,13 +70,26 @@ impl Known {
     }
 }
 
-impl Default for OwnSkills {
+impl Default for OwnWords {
     fn default() -> Self {
         Self::believed_for(BELIEVED_FOR)
     }
 }
 
-impl OwnSkills {
+impl About {
+    /// As much of it as a card has room for.
+    fn bounded(mut self) -> Self {
+        if let Some((end, _)) = self.description.char_indices().nth(MAX_DESCRIPTION_CHARS) {
+            self.description.truncate(end);
+        }
+        self.input_modes.truncate(MAX_MODES);
+        self.output_modes.truncate(MAX_MODES);
+        self.skills.truncate(MAX_SKILLS);
+        self
+    }
+}
+
+impl OwnWords {
     /// Asks again after so long a time.
     pub(super) fn believed_for(believed_for: Duration) -> Self {
         Self {
@@ -82,7 +112,7 @@ impl OwnSkills {
         let ask = async {
             let _asking = self.asking.lock().await;
             if !self.is_fresh() {
-                self.take(name, agent.skills().await);
+                self.take(name, agent.about().await);
             }
         };
         if tokio::time::timeout(PATIENCE, ask).await.is_err() {
@@ -98,7 +128,7 @@ impl OwnSkills {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    pub(super) fn take(&self, name: &str, answer: Result<Option<Vec<AgentSkill>>, String>) {
+    pub(super) fn take(&self, name: &str, answer: Result<About, String>) {
         let mut known = self.known.write();
         match answer {
             Err(reason) => {
@@ -106,15 +136,14 @@ impl OwnSkills {
                 tracing::warn!(
                     agent = name,
                     reason,
-                    "an agent's own skills are not known now"
+                    "what an agent says of itself is not known now"
                 );
             }
-            Ok(skills) => {
+            Ok(about) => {
                 known.until = Some(Instant::now() + self.believed_for);
-                let mut skills = skills.unwrap_or_default();
-                skills.truncate(MAX_SKILLS);
-                if *skills != *known.skills {
-                    known.skills = skills.into();
+                let about = about.bounded();
+                if about != *known.about {
+                    known.about = about.into();
                     known.revision += 1;
                     known.changed = Some(SystemTime::now());
                 }
@@ -161,15 +190,15 @@ mod tests {
             Ok(Some(vec![skill("one")])),
         ];
         let agent = Told(parking_lot::Mutex::new(told.into()));
-        let skills = OwnSkills::default();
+        let words = OwnWords::default();
         for revision in [1, 1, 1, 1] {
-            skills.learn("a", &agent).await;
-            let known = skills.known();
+            words.learn("a", &agent).await;
+            let known = words.known();
             assert_eq!(
-                (known.revision, &*known.skills),
+                (known.revision, &*known.about.skills),
                 (revision, &[skill("one")][..])
             );
-            skills.known.write().until = None;
+            words.known.write().until = None;
         }
     }
 
@@ -177,14 +206,14 @@ mod tests {
     async fn an_answer_is_believed_for_a_while() {
         let told = [Ok(None), Ok(Some(vec![skill("one")]))];
         let agent = Told(parking_lot::Mutex::new(told.into()));
-        let skills = OwnSkills::default();
-        skills.learn("a", &agent).await;
-        skills.learn("a", &agent).await;
-        assert_eq!(skills.known().skills.len(), 1);
-        skills.known.write().until = None;
-        skills.learn("a", &agent).await;
+        let words = OwnWords::default();
+        words.learn("a", &agent).await;
+        words.learn("a", &agent).await;
+        assert_eq!(words.known().about.skills.len(), 1);
+        words.known.write().until = None;
+        words.learn("a", &agent).await;
         assert_eq!(
-            (skills.known().skills.len(), skills.known().revision),
+            (words.known().about.skills.len(), words.known().revision),
             (0, 2)
         );
     }

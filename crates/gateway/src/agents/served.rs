@@ -21,7 +21,7 @@ use super::hermes::Hermes;
 use super::mcp::McpServers;
 use super::openai::OpenAi;
 use super::openfang::OpenFang;
-use super::own_skills::{Known, OwnSkills};
+use super::own_words::{Known, OwnWords};
 use super::upstream::Upstream;
 use super::webhook::Webhook;
 use crate::card::BaseUrl;
@@ -39,8 +39,8 @@ pub struct ServedAgent {
     pub config: AgentConfig,
     /// What its operator lets it take.
     pub gate: AgentGate,
-    /// What it says itself that it can do.
-    own_skills: OwnSkills,
+    /// What it says of itself.
+    own_words: OwnWords,
     /// Whose tools are its skills, too.
     mcp_servers: McpServers,
     /// What a conformance kit wants of the gateway; `None` for every agent of any other backend.
@@ -134,7 +134,7 @@ impl ServedAgent {
             running: AtomicUsize::new(0),
             config,
             gate: AgentGate::of(name, data_dir),
-            own_skills: OwnSkills::default(),
+            own_words: OwnWords::default(),
             conformance,
         })
     }
@@ -157,17 +157,17 @@ impl ServedAgent {
         Err(refused)
     }
 
-    /// Asks the agent what it can do, unless that is known: before its card is made.
-    pub async fn learn_skills(&self) {
-        let own = self.own_skills.learn(&self.name, &*self.backend);
+    /// Asks the agent of itself, unless that is known: before its card is made.
+    pub async fn learn_about(&self) {
+        let own = self.own_words.learn(&self.name, &*self.backend);
         tokio::join!(own, self.mcp_servers.learn());
     }
 
-    /// What the agent and its MCP servers said of their skills when they were last asked.
+    /// What the agent said of itself and its MCP servers of their tools when they were last asked.
     #[must_use]
-    pub fn known_skills(&self) -> Known {
+    pub fn known_about(&self) -> Known {
         let known = self.mcp_servers.known();
-        known.fold(self.own_skills.known(), |all, more| all.and(&more))
+        known.fold(self.own_words.known(), |all, more| all.and(&more))
     }
 
     /// Ends what outlives a turn: the gateway stops.
@@ -254,7 +254,7 @@ fn declare(switches: &ProfileSwitches, config: &mut AgentConfig) {
     capabilities.streaming &= switches.streaming;
     capabilities.push_notifications &= switches.push_notifications;
     if switches.refuses_other_media_types {
-        config.input_modes = INPUT_MODES.map(str::to_owned).to_vec();
+        config.input_modes = Some(INPUT_MODES.map(str::to_owned).to_vec());
     }
     config.extended = switches
         .extended_card

@@ -140,7 +140,7 @@ impl Cards {
 
     /// When the agent's card last changed.
     fn changed(&self, agent: &ServedAgent) -> HeaderValue {
-        let Some(changed) = agent.known_skills().changed else {
+        let Some(changed) = agent.known_about().changed else {
             return self.since.clone();
         };
         let changed = httpdate::fmt_http_date(changed);
@@ -190,7 +190,7 @@ impl Cards {
             agent: agent.name.clone(),
             form,
             base: base.clone(),
-            revision: agent.known_skills().revision,
+            revision: agent.known_about().revision,
         };
         if let Some(kept) = self.kept.lock().get(&key) {
             return kept.clone();

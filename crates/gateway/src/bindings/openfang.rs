@@ -25,6 +25,7 @@ use super::request_head::idempotency_key;
 use crate::agents::ServedAgent;
 use crate::ids;
 use crate::operations::{Asked, Operations, Reply};
+use crate::security::Hops;
 use crate::serve::HttpResponse;
 use crate::serve::service::Head;
 
@@ -179,6 +180,7 @@ impl Desk<'_> {
         let asked = Asked {
             payload_hash: Sha256::digest(payload.unwrap_or_default().as_bytes()).into(),
             idempotency_key: idempotency_key(self.head.headers)?,
+            hops: Hops::of(self.head.headers),
             alias: caller_task_id.clone(),
             answer_within: Some(ANSWER_WITHIN),
             ..self.asked(agent)

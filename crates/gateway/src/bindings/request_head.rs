@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::answer;
 use crate::agents::ServedAgent;
 use crate::operations::{Asked, Operations};
+use crate::security::Hops;
 use crate::serve::HttpResponse;
 use crate::serve::service::{Head, header};
 
@@ -64,6 +65,7 @@ pub(super) fn asked(
         agent_is_named,
         payload_hash: Sha256::digest(payload).into(),
         idempotency_key: idempotency_key(head.headers)?,
+        hops: Hops::of(head.headers),
         last_event_id: header(head.headers, &LAST_EVENT_ID)
             .and_then(|id| id.parse::<EventId>().ok()),
         extensions: extensions(head.headers),

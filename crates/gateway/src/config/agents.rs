@@ -41,6 +41,11 @@ pub const DEFAULT_AGENT_VERSION: &str = "1.0.0";
 pub const DEFAULT_MAX_CONCURRENT_TURNS: usize = 16;
 /// Turns of one agent that may wait; more are refused, so that a caller learns of it early.
 pub const DEFAULT_MAX_QUEUED_TURNS: usize = 256;
+/// Media types that an agent takes unless told otherwise.
+const DEFAULT_INPUT_MODES: [&str; 3] = ["text/plain", "application/json", "*/*"];
+/// Media types that an agent gives unless told otherwise.
+const DEFAULT_OUTPUT_MODES: [&str; 2] = ["text/plain", "application/json"];
+
 /// One agent: what its card says, its limits, and how it answers.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -74,12 +79,16 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({ "skills": [{ "id": "merge", "name": "Merge", "description": "Merges what was reviewed", "tags": ["code"] }] }))]
     pub extended: Option<ExtendedConfig>,
-    /// Media types it takes; `*/*` stands for all.
-    #[serde(default = "default_input_modes")]
-    pub input_modes: Vec<String>,
-    /// Media types it gives.
-    #[serde(default = "default_output_modes")]
-    pub output_modes: Vec<String>,
+    /// Media types it takes; `*/*` stands for all. Without this it takes all, and the card says what the
+    /// agent behind it says, if that is an A2A agent, else `text/plain`, `application/json`, `*/*`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!(["text/plain", "image/*"]))]
+    pub input_modes: Option<Vec<String>>,
+    /// Media types it gives. Without this the card says what the agent behind it says, if that is an A2A
+    /// agent, else `text/plain`, `application/json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!(["text/markdown"]))]
+    pub output_modes: Option<Vec<String>>,
     /// A routing label: requests that carry it go to this agent. Without it, the name of the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!("review-team"))]
@@ -127,8 +136,8 @@ impl AgentConfig {
             mcp_servers: IndexMap::new(),
             capabilities: CapabilitiesConfig::default(),
             extended: None,
-            input_modes: default_input_modes(),
-            output_modes: default_output_modes(),
+            input_modes: None,
+            output_modes: None,
             tenant: None,
             host: None,
             provider: None,
@@ -138,6 +147,18 @@ impl AgentConfig {
             max_queued_turns: DEFAULT_MAX_QUEUED_TURNS,
             workers_only: false,
         }
+    }
+
+    /// Media types it takes.
+    pub fn input_modes(&self) -> Vec<String> {
+        let set = self.input_modes.clone();
+        set.unwrap_or_else(|| DEFAULT_INPUT_MODES.map(str::to_owned).to_vec())
+    }
+
+    /// Media types it gives.
+    pub fn output_modes(&self) -> Vec<String> {
+        let set = self.output_modes.clone();
+        set.unwrap_or_else(|| DEFAULT_OUTPUT_MODES.map(str::to_owned).to_vec())
     }
 }
 
@@ -300,18 +321,6 @@ fn shown(name: &str) -> String {
 
 fn default_version() -> String {
     DEFAULT_AGENT_VERSION.to_owned()
-}
-
-fn default_input_modes() -> Vec<String> {
-    ["text/plain", "application/json", "*/*"]
-        .map(str::to_owned)
-        .to_vec()
-}
-
-fn default_output_modes() -> Vec<String> {
-    ["text/plain", "application/json"]
-        .map(str::to_owned)
-        .to_vec()
 }
 
 fn default_max_concurrent_turns() -> usize {

@@ -15,7 +15,7 @@ impl Operations {
             return Err(A2aError::new(ErrorKind::UnsupportedOperation, text));
         }
         asked.agent.admit_proven(&asked.caller)?;
-        asked.agent.learn_skills().await;
+        asked.agent.learn_about().await;
         let base = match (&asked.base, self.config.server.listen.first()) {
             (Some(base), _) => base.clone(),
             (None, Some(address)) => BaseUrl::of(&self.config, *address),

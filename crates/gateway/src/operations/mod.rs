@@ -23,7 +23,7 @@ use std::time::Duration;
 use crate::agents::{Agents, ServedAgent};
 use crate::card::{BaseUrl, CardMaker};
 use crate::config::Config;
-use crate::security::Caller;
+use crate::security::{Caller, Hops};
 use crate::tasks::{Engine, Subscription, store_error};
 use page_token::PageTokens;
 
@@ -51,6 +51,8 @@ pub struct Asked {
     pub payload_hash: [u8; 32],
     /// `Idempotency-Key` of the request.
     pub idempotency_key: Option<String>,
+    /// The gateways that the request came through.
+    pub hops: Hops,
     /// `Last-Event-ID` of the request, if it is one of ours.
     pub last_event_id: Option<EventId>,
     /// URIs of the extensions the caller supports.
@@ -74,6 +76,7 @@ impl Asked {
             dialect,
             payload_hash: [0; 32],
             idempotency_key: None,
+            hops: Hops::default(),
             last_event_id: None,
             extensions: Vec::new(),
             alias: None,

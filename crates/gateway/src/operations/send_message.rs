@@ -90,6 +90,7 @@ impl Operations {
             owner: asked.caller.owner,
             visibility,
             request,
+            hops: asked.hops,
             dialect: asked.dialect,
             alias: asked.alias,
             payload_hash: asked.payload_hash,
@@ -145,7 +146,7 @@ fn require_media_type(agent: &Arc<ServedAgent>, part: &Part) -> Result<(), A2aEr
         .unwrap_or_default()
         .trim()
         .to_ascii_lowercase();
-    let declared = &agent.config.input_modes;
+    let declared = agent.config.input_modes();
     if essence.starts_with("text/") || declared.iter().any(|mode| covers(mode, &essence)) {
         return Ok(());
     }

@@ -5,10 +5,12 @@
 
 mod authenticate;
 mod caller;
+mod hops;
 mod host_check;
 pub mod inbound;
 pub mod outbound;
 
 pub use authenticate::{Authenticator, Denied};
 pub use caller::{Caller, Standing};
+pub use hops::{Hop, Hops};
 pub use host_check::HostCheck;

@@ -168,17 +168,17 @@ impl Service {
                 .agent(Some(&agent))
                 .map_or_else(no_agent, |agent| fleet::health(&agent)),
             Route::Card(agent) => {
-                self.learn_skills(agent.as_deref()).await;
+                self.learn_about(agent.as_deref()).await;
                 self.cards.card(&base(), agent.as_deref(), &parts.headers)
             }
             Route::LegacyCard(agent) => {
-                self.learn_skills(agent.as_deref()).await;
+                self.learn_about(agent.as_deref()).await;
                 self.cards
                     .legacy_card(&base(), agent.as_deref(), &parts.headers)
             }
             Route::AgentList => {
                 let agents = self.operations.agents().listed();
-                join_all(agents.map(|agent| agent.learn_skills())).await;
+                join_all(agents.map(|agent| agent.learn_about())).await;
                 self.cards.agent_list(&base())
             }
             Route::Catalog => self.cards.catalog(&base()),
@@ -289,9 +289,9 @@ impl Service {
     }
 
     /// Before a card is made: what it says of the agent's skills may be old.
-    async fn learn_skills(&self, agent: Option<&str>) {
+    async fn learn_about(&self, agent: Option<&str>) {
         if let Some(agent) = self.agent(agent) {
-            agent.learn_skills().await;
+            agent.learn_about().await;
         }
     }
 

@@ -37,6 +37,7 @@ impl Engine {
             agent,
             visibility,
             request,
+            hops,
             dialect,
             push_config,
             ..
@@ -75,6 +76,7 @@ impl Engine {
             opening: live.opening().map_or_else(|| message.clone(), Arc::new),
             message,
             metadata: request.metadata,
+            hops,
             dialect,
             accepted_output_modes: request.configuration.accepted_output_modes,
             context_is_callers: false,

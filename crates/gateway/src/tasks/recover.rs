@@ -10,7 +10,7 @@ use super::live::LiveTask;
 use super::view::Applied;
 use crate::agents::{ServedAgent, Turn, WORKER_LOST};
 use crate::clock;
-use crate::security::inbound;
+use crate::security::{Hops, inbound};
 
 /// What recovery did, for the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +88,7 @@ impl Engine {
             opening: message.clone(),
             message,
             metadata: None,
+            hops: Hops::default(),
             dialect: record.dialect,
             accepted_output_modes: Vec::new(),
             context_is_callers: false,

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use super::engine::Engine;
 use super::live::{LiveEvent, LiveTask, Verdict};
 use crate::agents::ServedAgent;
+use crate::security::Hops;
 
 /// A message to be answered, from a caller who may send it.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub struct Submission {
     pub visibility: Visibility,
     /// The validated request.
     pub request: SendMessageRequest,
+    /// The gateways that it came through.
+    pub hops: Hops,
     /// The dialect the caller speaks.
     pub dialect: Dialect,
     /// The task id the caller chose (older dialects), kept as an alias.

@@ -48,6 +48,8 @@ mod signed_cards;
 mod streams;
 mod tls;
 mod upstream;
+mod upstream_card;
+mod upstream_circles;
 mod upstream_faults;
 mod upstream_peer;
 mod upstream_push;

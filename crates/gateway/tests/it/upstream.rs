@@ -414,28 +414,6 @@ async fn fifty_conversations_do_not_meet() {
 }
 
 #[tokio::test]
-async fn its_card_is_ours_with_its_skills() {
-    let skills = "skills = [{ id = \"dig\", name = \"Dig\", description = \"Digs\", tags = [\"x\"] }, { id = \"own\", name = \"Theirs\" }]";
-    let back = Rig::start(Store::Memory, &script_agent("worker", SCRIPT, skills)).await;
-    let own = "skills = [{ id = \"own\", name = \"Ours\" }]";
-    let front = Rig::start(Store::Memory, &stand_in(&back.base, JSON_RPC, own)).await;
-    let card = front.get("/.well-known/agent-card.json", &[]).await.json;
-    let names: Vec<_> = card["skills"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["Ours", "Dig"]);
-    assert!(
-        !card
-            .to_string()
-            .contains(back.base.trim_start_matches("http://")),
-        "{card}"
-    );
-}
-
-#[tokio::test]
 async fn the_agent_is_told_who_asks_only_where_that_is_wanted_and_by_its_own_credential() {
     let tokens = "[security]\npeer_tokens = { gateway = \"env:GATEWAY\" }\n";
     let back = Rig::start(

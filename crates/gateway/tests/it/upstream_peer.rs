@@ -44,6 +44,18 @@ impl Peer {
         format!("[agents.front]\nbackend = \"a2a\"\nurl = \"{base}\"\n{pace}\n{settings}\n")
     }
 
+    /// Says this on its card from now on.
+    pub fn says(&mut self, member: &str, value: Value) {
+        self.card[member] = value;
+    }
+
+    /// Shows its card to the next caller, who must want it.
+    pub async fn show(&mut self) {
+        let asked = self.service.next().await;
+        assert!(asked.line.starts_with("GET "), "{}", asked.line);
+        asked.json(200, &self.card);
+    }
+
     /// The next call, which must be this one. Who asks for the card gets it.
     pub async fn call(&mut self, method: &str) -> Asked {
         loop {

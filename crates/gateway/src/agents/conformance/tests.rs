@@ -49,6 +49,7 @@ impl Kit {
             owner: "operator".into(),
             visibility: EVERYTHING,
             request: SendMessageRequest::new(message),
+            hops: Default::default(),
             dialect: Dialect::V1,
             alias: None,
             payload_hash: [0; 32],

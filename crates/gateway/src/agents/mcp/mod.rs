@@ -11,7 +11,6 @@ mod tools;
 
 use futures_util::future::join_all;
 use indexmap::IndexMap;
-use nuncio_wire::AgentSkill;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use self::http::Endpoint;
 use self::program::Launch;
-use super::own_skills::{Known, OwnSkills, PATIENCE};
+use super::own_words::{About, Known, OwnWords, PATIENCE};
 use crate::config::McpServerConfig;
 
 /// How long a list of tools is believed: tools change with a server's version, and each question may start
@@ -45,7 +44,7 @@ struct McpServer {
     way: Way,
     advertised: Option<Vec<String>>,
     limit: Duration,
-    skills: OwnSkills,
+    words: OwnWords,
     /// Held by the question that is under way.
     asking: Arc<Mutex<()>>,
 }
@@ -82,7 +81,7 @@ impl McpServers {
                 way,
                 advertised: config.advertised_tools.clone(),
                 limit: config.timeout.get(),
-                skills: OwnSkills::believed_for(BELIEVED_FOR),
+                words: OwnWords::believed_for(BELIEVED_FOR),
                 asking: Arc::default(),
             })
         });
@@ -102,7 +101,7 @@ impl McpServers {
 
     /// What is known of each server.
     pub(super) fn known(&self) -> impl Iterator<Item = Known> {
-        self.servers.iter().map(|server| server.skills.known())
+        self.servers.iter().map(|server| server.words.known())
     }
 
     /// Ends what is under way: the gateway stops.
@@ -113,17 +112,17 @@ impl McpServers {
     }
 
     async fn ask(&self, server: &Arc<McpServer>) {
-        if server.skills.is_fresh() || self.stopping.is_cancelled() {
+        if server.words.is_fresh() || self.stopping.is_cancelled() {
             return;
         }
         if let Ok(asking) = server.asking.clone().try_lock_owned()
-            && !server.skills.is_fresh()
+            && !server.words.is_fresh()
         {
             let (server, stopping) = (server.clone(), self.stopping.clone());
             self.tracker.spawn(async move {
                 let _asking = asking;
                 tokio::select! {
-                    told = server.tools() => server.skills.take(&server.label, told),
+                    told = server.tools() => server.words.take(&server.label, told),
                     () = stopping.cancelled() => {}
                 }
             });
@@ -134,16 +133,19 @@ impl McpServers {
 }
 
 impl McpServer {
-    async fn tools(&self) -> Result<Option<Vec<AgentSkill>>, String> {
+    async fn tools(&self) -> Result<About, String> {
         if self.advertised.as_ref().is_some_and(Vec::is_empty) {
-            return Ok(None);
+            return Ok(About::default());
         }
         let told = match &self.way {
             Way::Program(launch) => program::ask(launch, self.limit).await?,
             Way::Http(endpoint) => http::ask(endpoint, self.limit).await?,
         };
         let skills = tools::skills(&self.name, &told, self.advertised.as_deref());
-        Ok(Some(skills))
+        Ok(About {
+            skills,
+            ..About::default()
+        })
     }
 }
 

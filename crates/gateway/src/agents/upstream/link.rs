@@ -8,12 +8,11 @@ use indexmap::IndexMap;
 use nuncio_client::choose_binding::{Wish, choose};
 use nuncio_client::discover::discover;
 use nuncio_client::{
-    AddressPolicy, CallSettings, Client, ClientError, ClientErrorKind, Credentials, Endpoint,
-    HttpClient, Origin, TlsSettings,
+    AddressPolicy, CallSettings, Client, ClientError, ClientErrorKind, Credentials, HttpClient,
+    Origin, TlsSettings,
 };
 use nuncio_wire::AgentCard;
 use std::path::Path;
-use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
@@ -33,17 +32,10 @@ pub(super) struct Link {
 /// What came of looking for the agent.
 #[derive(Default)]
 struct State {
-    found: Option<Found>,
+    /// It remembers what the agent takes.
+    found: Option<Client>,
     /// The last look that found nothing: when it began, and why.
     missed: Option<(Instant, ClientError)>,
-}
-
-/// The agent as it was found.
-struct Found {
-    card: AgentCard,
-    endpoints: Vec<Endpoint>,
-    /// For calls that need no headers of their own; it remembers what the agent takes.
-    client: Arc<Client>,
 }
 
 impl Link {
@@ -100,7 +92,7 @@ impl Link {
 
     /// A client of the agent, which is looked for if it was not found yet. Those who waited for a look
     /// that found nothing share its outcome: an agent that is away is not looked for once by each.
-    pub(super) async fn client(&self, headers: HeaderMap) -> Result<Arc<Client>, ClientError> {
+    pub(super) async fn client(&self, headers: HeaderMap) -> Result<Client, ClientError> {
         let since = Instant::now();
         let mut state = self.state.lock().await;
         if state.found.is_none() {
@@ -119,20 +111,19 @@ impl Link {
             }
         }
         let found = state.found.as_ref().expect("it was found just now");
-        if headers.is_empty() {
-            return Ok(found.client.clone());
-        }
-        let (card, endpoints) = (found.card.clone(), found.endpoints.clone());
-        let client = Client::new(self.http.clone(), card, endpoints, self.settings(headers))?;
-        Ok(Arc::new(client))
+        Ok(found.with_headers(headers))
     }
 
     /// Fetches the card anew.
     pub(super) async fn look_again(&self) -> Result<AgentCard, ClientError> {
         let fresh = self.find().await?;
-        let card = fresh.card.clone();
+        let card = fresh.card().clone();
         let mut state = self.state.lock().await;
-        if state.found.as_ref().is_none_or(|found| found.card != card) {
+        if state
+            .found
+            .as_ref()
+            .is_none_or(|found| *found.card() != card)
+        {
             state.found = Some(fresh);
         }
         Ok(card)
@@ -143,7 +134,7 @@ impl Link {
         self.state.lock().await.found.take().is_some()
     }
 
-    async fn find(&self) -> Result<Found, ClientError> {
+    async fn find(&self) -> Result<Client, ClientError> {
         let discovered = discover(&self.http, &self.url, &self.credentials).await?;
         let card_url = discovered.url().cloned();
         let (card, generation) = (discovered.card, discovered.generation);
@@ -155,20 +146,10 @@ impl Link {
             }
             _ => error,
         })?;
-        let settings = self.settings(HeaderMap::new());
-        let client = Client::new(self.http.clone(), card.clone(), endpoints.clone(), settings)?;
-        Ok(Found {
-            card,
-            endpoints,
-            client: Arc::new(client),
-        })
-    }
-
-    fn settings(&self, headers: HeaderMap) -> CallSettings {
-        CallSettings {
+        let settings = CallSettings {
             credentials: self.credentials.clone(),
-            headers,
-            stream_silence: None,
-        }
+            ..CallSettings::default()
+        };
+        Client::new(self.http.clone(), card, endpoints, settings)
     }
 }

@@ -27,9 +27,10 @@ use self::known::Known;
 use self::link::Link;
 use self::relay::{Halt, Relay};
 use super::callbacks::Callbacks;
-use super::{Agent, Turn, TurnEnd, TurnEvents};
+use super::{About, Agent, Turn, TurnEnd, TurnEvents};
 use crate::card::BaseUrl;
 use crate::config::{PeerConfig, UpstreamConfig};
+use crate::security::Hop;
 use crate::sessions::Session;
 
 /// How long a cancelled turn waits to learn which task it is there: the answer to a send that does not
@@ -43,6 +44,8 @@ pub struct Upstream {
     /// Where it may post news, if that is wanted.
     doorbell: Option<Doorbell>,
     caller_header: Option<HeaderName>,
+    /// What it is called on the way of a message.
+    hop: Hop,
 }
 
 impl Upstream {
@@ -75,6 +78,7 @@ impl Upstream {
             link: Link::new(config, peers)?,
             doorbell: base.map(|base| Doorbell::new(callbacks, base)),
             caller_header,
+            hop: Hop::new(),
             config: config.clone(),
         })
     }
@@ -90,12 +94,20 @@ impl Upstream {
         headers
     }
 
-    /// One try to have the turn done there. `None`: it was to stop.
+    /// One try to have the turn done there.
     async fn attempt(&self, turn: &Turn, events: &mut TurnEvents) -> Attempt {
+        let mut headers = self.headers(&turn.owner);
+        match self.hop.passes_on(&turn.hops) {
+            Ok((name, list)) => drop(headers.insert(name, list)),
+            Err(circle) => {
+                let told = turn.reply_text(circle.to_string());
+                return Attempt::Ended(TurnEnd::Rejected(told));
+            }
+        }
         let found = tokio::select! {
             biased;
             () = turn.cancel.cancelled() => return Attempt::Ended(TurnEnd::Canceled),
-            found = self.link.client(self.headers(&turn.owner)) => found,
+            found = self.link.client(headers) => found,
         };
         let client = match found {
             Ok(client) => client,
@@ -160,18 +172,23 @@ impl Agent for Upstream {
         true
     }
 
-    async fn skills(&self) -> Result<Option<Vec<AgentSkill>>, String> {
+    async fn about(&self) -> Result<About, String> {
         let card = self
             .link
             .look_again()
             .await
             .map_err(|error| error.message)?;
-        let skills = card.skills.iter().map(|skill| AgentSkill {
+        let skills = card.skills.into_iter().map(|skill| AgentSkill {
             // The credentials it wants are ours; our callers show those that we want.
             security_requirements: Vec::new(),
-            ..skill.clone()
+            ..skill
         });
-        Ok(Some(skills.collect()))
+        Ok(About {
+            description: card.description,
+            input_modes: card.default_input_modes,
+            output_modes: card.default_output_modes,
+            skills: skills.collect(),
+        })
     }
 
     async fn probe(&self) -> Result<String, String> {

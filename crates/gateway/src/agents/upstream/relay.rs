@@ -8,7 +8,6 @@ use nuncio_wire::{
     Artifact, Message, Metadata, Part, PartContent, Role, StreamResponse, Task,
     TaskArtifactUpdateEvent, TaskState, TaskStatus,
 };
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::bell::{Bell, Doorbell};
@@ -70,7 +69,7 @@ impl From<StoreError> for Halt {
 pub(super) struct Relay<'a> {
     pub(super) turn: &'a Turn,
     pub(super) events: &'a mut TurnEvents,
-    pub(super) client: Arc<Client>,
+    pub(super) client: Client,
     pub(super) config: &'a UpstreamConfig,
     pub(super) known: Known,
     /// The task there, once it is known.
@@ -97,7 +96,7 @@ impl<'a> Relay<'a> {
     pub(super) async fn new(
         turn: &'a Turn,
         events: &'a mut TurnEvents,
-        client: Arc<Client>,
+        client: Client,
         config: &'a UpstreamConfig,
         doorbell: Option<&'a Doorbell>,
         learned: CancellationToken,

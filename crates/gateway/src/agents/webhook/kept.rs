@@ -90,6 +90,7 @@ mod tests {
             opening: message.clone(),
             message,
             metadata: None,
+            hops: Default::default(),
             dialect: Dialect::V1,
             accepted_output_modes: Vec::new(),
             context_is_callers: false,

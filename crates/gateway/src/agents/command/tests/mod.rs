@@ -77,6 +77,7 @@ impl Gateway {
                 owner: None,
             },
             request: SendMessageRequest::new(message),
+            hops: Default::default(),
             dialect: Dialect::V1,
             alias: None,
             payload_hash: [0; 32],
