@@ -4,6 +4,7 @@
 //! that variable these tests have nothing to talk to and pass over. The scripts that use the SDKs
 //! lie in `tests/peers`: each tells what it saw as plain values, and is judged here.
 
+mod acp;
 mod agents;
 mod behind;
 mod caller;

@@ -1,0 +1,112 @@
+//! Real agents behind the Agent Client Protocol, with a model that only counts what it is shown.
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use std::path::Path;
+
+use super::caller::Caller;
+use super::hermes::{answer, send, settings};
+use super::script::Script;
+use super::server::Server;
+use crate::program::{Place, Served};
+
+const AGENT: &str = "agent";
+
+fn model() -> Server {
+    Server::start(Script::Plain("fake_model.py"), &[])
+}
+
+/// A gateway before the agent that this command starts, which finds nothing of whoever runs the tests.
+fn write_config(place: &Place, command: &Path, variables: &str) {
+    let home = place.path();
+    let text = format!(
+        "[agents.{AGENT}]\nbackend = \"acp\"\ncommand = [{command:?}, \"acp\"]\ncontext_dir = true\n\
+         env = {{ HOME = {home:?}, {variables} }}\n"
+    );
+    place.write("nuncio.toml", &text);
+}
+
+/// Two turns with a restart of the gateway between them, then one that is cancelled, and one after it.
+fn converse(place: &Place, model: &Server) -> Served {
+    let served = place.serve(&[]);
+    assert_eq!(answer(&send(&served.url, AGENT, "one", "hello")), "SEEN 1");
+    served.signal(Signal::SIGTERM);
+    let (status, _) = served.wait();
+    assert!(status.success(), "{status}: {}", place.log());
+
+    let served = place.serve(&[]);
+    let again = send(&served.url, AGENT, "one", "again");
+    assert_eq!(answer(&again), "SEEN 2", "the session was loaded: {again}");
+    assert_eq!(answer(&send(&served.url, AGENT, "two", "hello")), "SEEN 1");
+    stops(&served.url, model);
+    served
+}
+
+/// A cancel ends the work in the agent, and the conversation goes on.
+fn stops(url: &str, model: &Server) {
+    let caller = Caller::new(&format!("{url}/agents/{AGENT}"), None);
+    let arguments = [
+        "send",
+        "hold",
+        "--context-id",
+        "two",
+        "--stream",
+        "-o",
+        "json",
+    ];
+    let mut held = caller.start(&arguments);
+    let begun = held.line();
+    let id = begun["task"]["id"].as_str().expect("a task's id");
+    let mut fetch = Script::Plain("fetch.py").command();
+    let asked = fetch.arg(format!("{}/held", model.url)).output();
+    let asked = asked.expect("the script starts").stdout;
+    assert_eq!(asked.trim_ascii(), b"\"true\"", "the model is asked");
+    let canceled = caller.json(&["task", "cancel", id]);
+    assert_eq!(canceled["status"]["state"], "TASK_STATE_CANCELED");
+    held.rest();
+    let next = send(url, AGENT, "two", "hello");
+    assert!(answer(&next).starts_with("SEEN "), "{next}");
+}
+
+fn state(task: &Value) -> &str {
+    task["status"]["state"].as_str().expect("a state")
+}
+
+#[test]
+fn opencode_goes_on_after_a_restart_fails_when_it_fails_and_stops_when_told() {
+    let (model, place) = (model(), Place::new());
+    let provider = json!({
+        "npm": "@ai-sdk/openai-compatible",
+        "options": { "baseURL": format!("{}/v1", model.url), "apiKey": "none-needed" },
+        "models": { "fake": { "limit": { "context": 131_072, "output": 8192 } } },
+    });
+    let config = json!({
+        "model": "fake/fake", "small_model": "fake/fake", "enabled_providers": ["fake"],
+        "autoupdate": false, "share": "disabled", "provider": { "fake": provider },
+    });
+    let config = place.write("opencode.json", &config.to_string());
+    let quiet = "OPENCODE_DISABLE_MODELS_FETCH = \"1\", OPENCODE_DISABLE_LSP_DOWNLOAD = \"1\"";
+    let command = Script::package(".bin/opencode");
+    write_config(
+        &place,
+        &command,
+        &format!("OPENCODE_CONFIG = {config:?}, {quiet}"),
+    );
+    let served = converse(&place, &model);
+    let failed = send(&served.url, AGENT, "three", "fail=400");
+    assert_eq!(state(&failed), "TASK_STATE_FAILED", "{failed}");
+}
+
+#[test]
+fn hermes_goes_on_after_a_restart_and_stops_when_told() {
+    let (model, place) = (model(), Place::new());
+    place.write("config.yaml", &settings(&model.url));
+    let python = Script::Hermes("").command().get_program().to_owned();
+    let command = Path::new(&python).with_file_name("hermes");
+    write_config(
+        &place,
+        &command,
+        &format!("HERMES_HOME = {:?}", place.path()),
+    );
+    converse(&place, &model);
+}
