@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 
 use crate::process;
 
-/// One install downloads some 30 MB, and OpenCode takes some 350 MB where it is unpacked.
+/// One install downloads some 30 MB, and OpenCode takes some 180 MB where it is unpacked.
 pub(super) const INSTALL_LIMIT: Duration = Duration::from_mins(10);
 
 /// Installs the Debian `packages` when the tool that `suite` needs does not work and this is root on
