@@ -19,7 +19,8 @@ fn model() -> Server {
 fn write_config(place: &Place, command: &Path, variables: &str) {
     let home = place.path();
     let text = format!(
-        "[agents.{AGENT}]\nbackend = \"acp\"\ncommand = [{command:?}, \"acp\"]\ncontext_dir = true\n\
+        "[agents.{AGENT}]\nbackend = \"acp\"\ncommand = [{command:?}, \"acp\"]\n\
+         permissions = \"ask\"\n\
          env = {{ HOME = {home:?}, {variables} }}\n"
     );
     place.write("nuncio.toml", &text);
@@ -67,10 +68,28 @@ fn stops(url: &str, model: &Server) {
     assert!(answer(&next).starts_with("SEEN "), "{next}");
 }
 
+/// A command is run when the caller allows it, and only then.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn asks(place: &Place, url: &str) {
+    for (context, choice, is_run) in [("four", "once", true), ("five", "reject", false)] {
+        let file = place.path().join(context);
+        let asked = send(url, AGENT, context, &format!("run=touch {context}"));
+        assert_eq!(
+            asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED",
+            "{asked}"
+        );
+        assert!(!file.exists(), "{asked}");
+        let id = asked["id"].as_str().expect("a task's id");
+        let caller = Caller::new(&format!("{url}/agents/{AGENT}"), None);
+        let done = caller.json(&["send", "--task-id", id, choice]);
+        assert_eq!(file.exists(), is_run, "{asked} {done}");
+    }
+}
+
 /// Its program is installed where it is the same for everybody: other systems have packages of their own.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
-fn opencode_goes_on_after_a_restart_fails_when_it_fails_and_stops_when_told() {
+fn opencode_goes_on_after_a_restart_fails_when_it_fails_stops_when_told_and_asks_first() {
     use serde_json::json;
 
     let (model, place) = (model(), Place::new());
@@ -81,7 +100,7 @@ fn opencode_goes_on_after_a_restart_fails_when_it_fails_and_stops_when_told() {
     });
     let config = json!({
         "model": "fake/fake", "small_model": "fake/fake", "enabled_providers": ["fake"],
-        "autoupdate": false, "share": "disabled", "provider": { "fake": provider },
+        "permission": { "bash": "ask" }, "autoupdate": false, "share": "disabled", "provider": { "fake": provider },
     });
     let config = place.write("opencode.json", &config.to_string());
     let quiet = "OPENCODE_DISABLE_MODELS_FETCH = \"1\", OPENCODE_DISABLE_LSP_DOWNLOAD = \"1\"";
@@ -94,6 +113,7 @@ fn opencode_goes_on_after_a_restart_fails_when_it_fails_and_stops_when_told() {
     let served = converse(&place, &model);
     let failed = send(&served.url, AGENT, "three", "fail=400");
     assert_eq!(failed["status"]["state"], "TASK_STATE_FAILED", "{failed}");
+    asks(&place, &served.url);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 Prints its port. Words in the last line of the last message tell it what to do, since messages that
 were not answered come as one: `say=TEXT` answers with just that, `fail=STATUS` refuses, `hold` begins
 an answer only when its connection is closed or half a minute has passed, `show` anywhere in the message
-answers with all of it. `GET /held` waits until one more answer is held.
+answers with all of it, `run=COMMAND` has the agent run that in its shell and then answers with what the
+agent tells of it. `GET /held` waits until one more answer is held.
 """
 
 import json
@@ -27,10 +28,24 @@ def answer_to(messages):
     asked = [text_of(it) for it in messages if it.get("role") == "user"]
     lines = asked[-1].strip().splitlines() if asked else []
     last = lines[-1] if lines else ""
+    if messages and messages[-1].get("role") == "tool":
+        return "", f"TOLD {text_of(messages[-1])}"
     told = re.search(r"say=(.*)", last)
     if asked and re.search(r"\bshow\b", asked[-1]):
         return last, f"SHOWN {asked[-1]}"
     return last, told.group(1) if told else f"SEEN {len(asked)}"
+
+
+def call_of(request, last):
+    """A call of the agent's shell, if that is wanted and the agent has one."""
+    command = re.search(r"\brun=(.*)", last)
+    names = [it["function"]["name"] for it in request.get("tools", [])]
+    shell = next((name for name in names if name in ("bash", "terminal")), None)
+    if not command or not shell:
+        return None
+    arguments = json.dumps({"command": command.group(1), "description": "as told"})
+    function = {"name": shell, "arguments": arguments}
+    return [{"index": 0, "id": "call-1", "type": "function", "function": function}]
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -64,23 +79,25 @@ class Endpoint(BaseHTTPRequestHandler):
         if re.search(r"\bhold\b", last):
             HELD.release()
             select.select([self.connection], [], [], HOLD_SECONDS)
+        call = call_of(request, last)
+        says = {"role": "assistant", "tool_calls": call} if call else {"role": "assistant", "content": text}
+        end = "tool_calls" if call else "stop"
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         base = {"id": "c", "created": 1, "model": "fake"}
         if not request.get("stream"):
-            message = {"role": "assistant", "content": text}
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            choice = {"index": 0, "message": says, "finish_reason": end}
             whole = {**base, "object": "chat.completion", "choices": [choice], "usage": usage}
             self.reply(200, json.dumps(whole).encode())
             return
-        deltas = [({"role": "assistant", "content": text}, None), ({}, "stop")]
+        deltas = [(says, None), ({}, end)]
         frames = [
             {
                 **base,
                 "object": "chat.completion.chunk",
-                "choices": [{"index": 0, "delta": delta, "finish_reason": end}],
-                "usage": usage if end else None,
+                "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+                "usage": usage if reason else None,
             }
-            for delta, end in deltas
+            for delta, reason in deltas
         ]
         body = "".join(f"data: {json.dumps(frame)}\n\n" for frame in frames) + "data: [DONE]\n\n"
         self.reply(200, body.encode(), "text/event-stream")
