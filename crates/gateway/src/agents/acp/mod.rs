@@ -8,6 +8,7 @@
 mod blocks;
 mod calls;
 mod connection;
+mod disguised;
 mod host;
 mod mcp_servers;
 mod permission;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::connection::{Inbox, RpcError};
+use super::disguised::Beginning;
 use super::host::Running;
 use super::talk::{Halt, Talk};
 use super::{Acp, blocks, mcp_servers};
@@ -61,7 +62,8 @@ impl Acp {
             }
         };
         let config = self.config.clone();
-        let talk = Talk::new(running.connection.clone(), session, inbox, config, place);
+        let talk = Talk::new(running.connection.clone(), session, inbox, config, place)
+            .with(Beginning::of(&running.about.name));
         let preamble = self.preamble(turn, is_new).await?;
         let blocks = blocks::prompt(&preamble, &turn.message, &running.about);
         let prompted = talk.connection.prompt(&talk.session, blocks).await;

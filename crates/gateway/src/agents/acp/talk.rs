@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::calls::Calls;
 use super::connection::{Connection, Inbound, Inbox, RpcError, gone};
+use super::disguised::Beginning;
 use super::permission::{Decision, Permission, cancelled};
 use super::updates::{self, Meaning};
 use crate::agents::TurnEvent;
@@ -52,6 +53,7 @@ pub(super) struct Talk {
     left: usize,
     /// Something else came since the last text.
     interrupted: bool,
+    beginning: Beginning,
     ended: Option<Result<Value, RpcError>>,
     /// The session is this prompt's until it is dropped: one that is cancelled while it waits for its
     /// caller has no turn any more, and goes on until the agent has let go.
@@ -77,8 +79,15 @@ impl Talk {
             events: VecDeque::new(),
             to_answer: None,
             interrupted: false,
+            beginning: Beginning::of(""),
             ended: None,
         }
+    }
+
+    /// Hears what the agent says from this beginning on.
+    pub(super) fn with(mut self, beginning: Beginning) -> Self {
+        self.beginning = beginning;
+        self
     }
 
     /// How the prompt ended, if it has.
@@ -123,6 +132,7 @@ impl Talk {
             Inbound::Update(params) => match self.read(&params) {
                 Meaning::Text(chunk) => {
                     self.count(&chunk)?;
+                    self.beginning.hear(&chunk);
                     if std::mem::take(&mut self.interrupted) && self.has_spoken() {
                         text.push_str("\n\n");
                     }
@@ -144,7 +154,9 @@ impl Talk {
                 }
             }
             Inbound::Ended(result) => {
-                self.ended = Some(result);
+                let error = result.as_ref().ok();
+                let error = error.and_then(|result| self.beginning.error(result));
+                self.ended = Some(error.map_or(result, Err));
                 return Ok(Some(Heard::End));
             }
         }

@@ -68,6 +68,12 @@ fn stops(url: &str, model: &Server) {
     assert!(answer(&next).starts_with("SEEN "), "{next}");
 }
 
+/// What the model refuses fails, also where the agent tells it as its answer.
+fn fails(url: &str) {
+    let failed = send(url, AGENT, "three", "fail=400");
+    assert_eq!(failed["status"]["state"], "TASK_STATE_FAILED", "{failed}");
+}
+
 /// A command is run when the caller allows it, and only then.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn asks(place: &Place, url: &str) {
@@ -111,13 +117,12 @@ fn opencode_goes_on_after_a_restart_fails_when_it_fails_stops_when_told_and_asks
         &format!("OPENCODE_CONFIG = {config:?}, {quiet}"),
     );
     let served = converse(&place, &model);
-    let failed = send(&served.url, AGENT, "three", "fail=400");
-    assert_eq!(failed["status"]["state"], "TASK_STATE_FAILED", "{failed}");
+    fails(&served.url);
     asks(&place, &served.url);
 }
 
 #[test]
-fn hermes_goes_on_after_a_restart_and_stops_when_told() {
+fn hermes_goes_on_after_a_restart_fails_when_it_fails_and_stops_when_told() {
     let (model, place) = (model(), Place::new());
     place.write("config.yaml", &settings(&model.url));
     let python = Script::Hermes("").command().get_program().to_owned();
@@ -127,5 +132,6 @@ fn hermes_goes_on_after_a_restart_and_stops_when_told() {
         &command,
         &format!("HERMES_HOME = {:?}", place.path()),
     );
-    converse(&place, &model);
+    let served = converse(&place, &model);
+    fails(&served.url);
 }
