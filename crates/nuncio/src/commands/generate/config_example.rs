@@ -201,12 +201,14 @@ mod tests {
 
     #[test]
     fn with_everything_set_it_works() {
-        let config = parse(&uncommented(), Path::new("example")).unwrap_or_else(|e| panic!("{e}"));
+        let mut config =
+            parse(&uncommented(), Path::new("example")).unwrap_or_else(|e| panic!("{e}"));
         // One for each backend.
         let kinds = config.agents.values().map(|agent| agent.backend.kind());
         let kinds: std::collections::HashSet<_> = kinds.collect();
         assert_eq!(kinds.len(), config.agents.len());
         assert!(kinds.contains("command"));
+        config.add_profiles(&|_| None);
         let errors = config
             .problems()
             .into_iter()
