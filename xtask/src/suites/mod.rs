@@ -55,7 +55,7 @@ const SUITES: [Suite; 8] = [
     },
     Suite {
         name: "docs",
-        minutes: 1,
+        minutes: 2,
         covers: "the generated reference is up to date",
         run: |_| docs::check_all(),
     },
@@ -67,7 +67,7 @@ const SUITES: [Suite; 8] = [
     },
     Suite {
         name: "peers",
-        minutes: 5,
+        minutes: 6,
         covers: "the official Python and JavaScript SDKs as clients and servers",
         run: peers::run,
     },
