@@ -29,6 +29,7 @@ pub mod hermes;
 mod mcp;
 pub mod openai;
 pub mod openfang;
+mod output_limit;
 mod own_words;
 mod part_text;
 mod place;

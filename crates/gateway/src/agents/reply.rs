@@ -1,7 +1,8 @@
 //! What an agent says as it says it: one streamed text, a question, or one JSON value.
 //!
 //! Which of them it is shows in the first bytes, so those are held back until it is decided. Where
-//! the text comes from is a [`Source`]'s business.
+//! the text comes from is a [`Source`]'s business. All that goes out counts against the limit of
+//! [`Reply::within`].
 
 use nuncio_wire::limits::MAX_USER_JSON_DEPTH;
 use nuncio_wire::{Artifact, Metadata, Part, PartContent, RawJson};
@@ -9,6 +10,7 @@ use serde::de::IgnoredAny;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
+use super::output_limit::{OutputLimit, TooMuch};
 use super::{Turn, TurnEvent, TurnEvents};
 use crate::ids;
 use crate::tasks::Stopped;
@@ -27,7 +29,7 @@ const MAX_HELD_JSON: usize = 1024 * 1024;
 /// Where a reply comes from.
 pub(crate) trait Source {
     /// Why it is not listened to any longer.
-    type Halt: From<Stopped>;
+    type Halt: From<Stopped> + From<TooMuch>;
 
     /// Waits for what comes next. Text is added to `text`, which happens only when this returns:
     /// it may be dropped before and called again.
@@ -67,6 +69,7 @@ pub(crate) struct Reply {
     held: String,
     artifact_id: String,
     started: bool,
+    limit: OutputLimit,
 }
 
 /// How a reply ended.
@@ -91,6 +94,7 @@ impl Reply {
             held: String::new(),
             artifact_id: ids::new_id(),
             started: false,
+            limit: OutputLimit::none(),
         }
     }
 
@@ -106,6 +110,18 @@ impl Reply {
             linger,
             ..Self::of_model()
         }
+    }
+
+    /// The same with so many bytes to be sent out at most, text and everything else; what is more ends the
+    /// [`stream`](Self::stream) and is not sent.
+    pub(crate) fn within(mut self, max_output_bytes: usize) -> Self {
+        self.limit = OutputLimit::of(max_output_bytes);
+        self
+    }
+
+    /// Counts a message with which the agent ends its turn for now.
+    pub(crate) fn count(&mut self, parts: &[Part]) -> Result<(), TooMuch> {
+        self.limit.message(parts)
     }
 
     /// Hands over all that `source` says. Returns when it has said its last word.
@@ -124,14 +140,21 @@ impl Reply {
                     None => std::future::pending().await,
                 }
             };
+            let before = self.held.len();
             let heard = tokio::select! {
                 biased;
                 heard = source.hear(&mut self.held) => Some(heard?),
                 () = flush => None,
             };
             match heard {
-                Some(Heard::Text) => self.decide(false),
-                Some(Heard::Event(event)) => self.emit_before(event, events).await?,
+                Some(Heard::Text) => {
+                    self.count_text(before)?;
+                    self.decide(false);
+                }
+                Some(Heard::Event(event)) => {
+                    self.limit.event(&event)?;
+                    self.emit_before(event, events).await?;
+                }
                 Some(Heard::End) => break,
                 None => self.emit(events).await?,
             }
@@ -146,6 +169,12 @@ impl Reply {
         }
         self.decide(true);
         Ok(())
+    }
+
+    /// Counts what was added to the text, and takes it away again if it is too much.
+    fn count_text(&mut self, before: usize) -> Result<(), TooMuch> {
+        let counted = self.limit.text(self.held.len() - before);
+        counted.inspect_err(|_| self.held.truncate(before))
     }
 
     /// A reply that came whole.

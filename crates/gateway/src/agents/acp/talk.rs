@@ -11,6 +11,7 @@ use super::disguised::Beginning;
 use super::permission::{Decision, Permission, cancelled};
 use super::updates::{self, Meaning};
 use crate::agents::TurnEvent;
+use crate::agents::output_limit::TooMuch;
 use crate::agents::place::Place;
 use crate::agents::reply::{Heard, Source};
 use crate::config::AcpConfig;
@@ -35,6 +36,12 @@ pub(super) enum Halt {
 impl From<Stopped> for Halt {
     fn from(_: Stopped) -> Self {
         Self::Stopped
+    }
+}
+
+impl From<TooMuch> for Halt {
+    fn from(too_much: TooMuch) -> Self {
+        Self::Fault(TooMuch::REASON.to_owned(), too_much.detail())
     }
 }
 

@@ -25,6 +25,7 @@ use self::jsonl::Lines;
 use self::output::{Output, Text};
 use self::program::{Program, describe};
 use super::fault::{error_id, told};
+use super::output_limit::TooMuch;
 use super::process::{check_program, find_program};
 use super::reply::{Reply, Said};
 use super::{Agent, Turn, TurnEnd, TurnEvent, TurnEvents};
@@ -52,6 +53,12 @@ enum Halt {
 impl From<Stopped> for Halt {
     fn from(_: Stopped) -> Self {
         Self::Stopped
+    }
+}
+
+impl From<TooMuch> for Halt {
+    fn from(_: TooMuch) -> Self {
+        Self::Fault(TooMuch::REASON.to_owned())
     }
 }
 

@@ -6,6 +6,7 @@ pub(super) mod content;
 
 pub(super) use answer::{Answer, Ending, as_metadata, tool_in_use};
 
+use super::output_limit::TooMuch;
 use crate::tasks::Stopped;
 
 /// Why an answer is not listened to any longer.
@@ -27,5 +28,11 @@ impl Halt {
 impl From<Stopped> for Halt {
     fn from(_: Stopped) -> Self {
         Self::Stopped
+    }
+}
+
+impl From<TooMuch> for Halt {
+    fn from(too_much: TooMuch) -> Self {
+        Self::fault(TooMuch::REASON, too_much.detail())
     }
 }

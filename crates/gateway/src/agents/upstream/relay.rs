@@ -5,8 +5,8 @@ use indexmap::IndexMap;
 use nuncio_client::{Client, ClientError, ClientErrorKind};
 use nuncio_store::StoreError;
 use nuncio_wire::{
-    Artifact, Message, Metadata, Part, PartContent, Role, StreamResponse, Task,
-    TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    Artifact, Message, Metadata, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent,
+    TaskState, TaskStatus,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +15,7 @@ use super::follow::{CANCEL_LIMIT, cancel_there, within};
 use super::growth::{growth, joined};
 use super::known::Known;
 use super::letter;
+use crate::agents::output_limit::weight;
 use crate::agents::{Turn, TurnEnd, TurnEvent, TurnEvents};
 use crate::config::UpstreamConfig;
 use crate::tasks::Stopped;
@@ -281,14 +282,7 @@ impl<'a> Relay<'a> {
 
     /// Counts what is said against the limit.
     fn weigh(&mut self, parts: &[Part]) -> Result<(), Halt> {
-        let sizes = parts.iter().map(|part| match &part.content {
-            PartContent::Text(text) | PartContent::Url(text) => text.len(),
-            PartContent::Raw(bytes) => bytes.len(),
-            PartContent::Data(data) => data.get().len(),
-        });
-        // A part without content takes its place, too.
-        let sizes = sizes.map(|size| size + 1);
-        self.bytes = self.bytes.saturating_add(sizes.sum());
+        self.bytes = self.bytes.saturating_add(weight(parts));
         if self.bytes <= self.config.max_output_bytes {
             return Ok(());
         }
