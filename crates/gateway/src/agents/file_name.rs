@@ -4,6 +4,8 @@
 
 use std::collections::HashSet;
 
+use super::part_text::is_invisible;
+
 /// Longest file name in bytes that every common file system takes.
 const MAX_NAME_BYTES: usize = 255;
 /// Room kept for the number that tells equal names apart.
@@ -125,11 +127,11 @@ fn safe_name(label: &str) -> Option<String> {
 /// direction of writing, so that a name cannot show another extension than it has.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
+        || is_invisible(c)
         || matches!(
             c,
             ':' | '*' | '?' | '"' | '<' | '>' | '|' | '$' | '`' | '\u{FFFD}'
         )
-        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Names of devices on Windows, with any extension.

@@ -4,10 +4,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use nuncio_wire::{Message, Part, PartContent};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::host::About;
-use crate::agents::part_text::{file_label, parts_text};
+use crate::agents::part_text::{file_label, is_link, media_type_of, name_or, parts_text};
+
+/// What is escaped in the name of a file that is a part of an address.
+const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
 /// The prompt of a message: what comes first, then its parts as far as the agent takes them.
 pub(super) fn prompt(preamble: &str, message: &Message, about: &About) -> Value {
@@ -17,25 +21,30 @@ pub(super) fn prompt(preamble: &str, message: &Message, about: &About) -> Value 
 }
 
 fn block(part: &Part, about: &About) -> Value {
-    let media_type = part.media_type.as_deref();
-    let name = part.filename.as_deref().unwrap_or("file");
+    let (media_type, name) = (media_type_of(part), name_or(part, "file"));
     match &part.content {
         PartContent::Raw(bytes) if is_image(part) && about.takes_images => {
-            let media_type = media_type.unwrap_or("image/png");
+            let media_type = media_type.as_deref().unwrap_or("image/png");
             json!({ "type": "image", "mimeType": media_type, "data": STANDARD.encode(bytes) })
         }
         PartContent::Raw(bytes) => match std::str::from_utf8(bytes) {
             Ok(content) if about.takes_resources => json!({ "type": "resource", "resource": {
-                "uri": format!("attachment:///{name}"), "mimeType": media_type, "text": content,
+                "uri": attachment(&name), "mimeType": media_type, "text": content,
             } }),
             Ok(content) => text(&format!("{}\n{content}", file_label(part))),
             Err(_) => text(&file_label(part)),
         },
-        PartContent::Url(url) => {
+        // Agents open other addresses themselves, as files of their own machine.
+        PartContent::Url(url) if is_link(url) => {
             json!({ "type": "resource_link", "uri": url, "name": name, "mimeType": media_type })
         }
         _ => text(&parts_text(std::slice::from_ref(part))),
     }
+}
+
+/// The address of a file that is in the message: nothing is there to be opened.
+fn attachment(name: &str) -> String {
+    format!("attachment:///{}", utf8_percent_encode(name, NAME))
 }
 
 fn text(text: &str) -> Value {

@@ -5,9 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use nuncio_wire::{Part, PartContent, Role};
 use serde_json::{Value, json};
 
-use crate::agents::part_text::{file_label, parts_text};
+use crate::agents::part_text::{file_label, is_link, media_type_of, name_or, parts_text};
 use crate::agents::prompt;
 use crate::sessions::transcript::Utterance;
+
+/// How an address begins that is an image itself.
+const INLINE_IMAGE: &str = "data:image/";
 
 /// Which kinds of content an endpoint takes beside text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +36,8 @@ pub(crate) fn of_history(said: &[Utterance]) -> impl Iterator<Item = Value> {
 pub(crate) fn of_parts(parts: &[Part], takes: Takes) -> Value {
     let is_text = |part: &Part| match &part.content {
         PartContent::Raw(_) => false,
-        _ => !is_image(part) || takes == Takes::Images,
+        PartContent::Url(url) => !is_linked_image(part, url, takes),
+        _ => true,
     };
     if parts.iter().all(is_text) {
         return parts_text(parts).into();
@@ -53,13 +57,13 @@ pub(crate) fn as_text(parts: &[Part]) -> String {
 fn of_part(part: &Part, takes: Takes) -> Value {
     let text = |text: String| json!({ "type": "text", "text": text });
     match &part.content {
-        PartContent::Url(url) if is_image(part) && takes == Takes::Files => image(url),
+        PartContent::Url(url) if is_linked_image(part, url, takes) => image(url),
         PartContent::Raw(bytes) if is_image(part) => image(&data_url(part, bytes)),
         PartContent::Raw(bytes) => match text_of_file(part) {
             Some(content) => text(content),
             None if takes == Takes::Images => text(file_label(part)),
             None => json!({ "type": "file", "file": {
-                "filename": part.filename.as_deref().unwrap_or("file"),
+                "filename": name_or(part, "file"),
                 "file_data": data_url(part, bytes),
             } }),
         },
@@ -80,6 +84,12 @@ fn image(url: &str) -> Value {
     json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
+/// An image that is fetched by who answers, from the web or out of the address itself.
+fn is_linked_image(part: &Part, url: &str, takes: Takes) -> bool {
+    let is_fetched = is_link(url) || url.starts_with(INLINE_IMAGE);
+    takes == Takes::Files && is_image(part) && is_fetched
+}
+
 fn is_image(part: &Part) -> bool {
     let media_type = part.media_type.as_deref().unwrap_or_default();
     media_type.starts_with("image/")
@@ -87,8 +97,8 @@ fn is_image(part: &Part) -> bool {
 
 /// A file as an address of its own (RFC 2397).
 fn data_url(part: &Part, bytes: &[u8]) -> String {
-    let media_type = part.media_type.as_deref();
-    let media_type = media_type.unwrap_or("application/octet-stream");
+    let media_type = media_type_of(part);
+    let media_type = media_type.as_deref().unwrap_or("application/octet-stream");
     format!("data:{media_type};base64,{}", STANDARD.encode(bytes))
 }
 
@@ -135,5 +145,20 @@ mod tests {
         let text = "[file: unnamed] https://example.org/a.png (image/png)";
         assert_eq!(of_parts(std::slice::from_ref(&part), Takes::Images), text);
         assert_eq!(as_text(&[part]), text);
+    }
+    #[test]
+    fn an_image_on_the_machine_of_the_model_is_no_more_than_text() {
+        for (url, is_given) in [
+            ("https://example.org/a.png", true),
+            ("data:image/png;base64,iVBORw==", true),
+            ("data:text/html,x", false),
+            ("file:///home/me/a.png", false),
+            ("/home/me/a.png", false),
+        ] {
+            let mut part = Part::new(PartContent::Url(url.to_owned()));
+            part.media_type = Some("image/png".to_owned());
+            let content = of_parts(&[Part::text("see"), part], Takes::Files);
+            assert_eq!(content.is_array(), is_given, "{content}");
+        }
     }
 }
