@@ -7,12 +7,14 @@
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::permission::{Permission, cancelled};
 use crate::agents::process::Lines;
 
 /// Bytes of a session's messages that wait to be read (1 MiB); one bigger message alone may pass.
@@ -49,7 +51,7 @@ struct Route {
     send: mpsc::UnboundedSender<(Inbound, Option<OwnedSemaphorePermit>)>,
     room: Arc<Semaphore>,
     /// Nobody reads for now: what does not fit is dropped.
-    idle: Arc<AtomicBool>,
+    idle: Arc<watch::Sender<bool>>,
 }
 
 enum Waiting {
@@ -58,11 +60,18 @@ enum Waiting {
 }
 
 /// A request that is not waited for any longer once this is dropped, whether it was answered or not.
-struct Forgotten<'a>(&'a Connection, u64);
+struct Forgotten<'a> {
+    connection: &'a Connection,
+    id: u64,
+    /// It is waited for all the same.
+    kept: bool,
+}
 
 impl Drop for Forgotten<'_> {
     fn drop(&mut self) {
-        self.0.waiting.lock().remove(&self.1);
+        if !self.kept {
+            self.connection.waiting.lock().remove(&self.id);
+        }
     }
 }
 
@@ -76,6 +85,7 @@ pub(super) struct Connection {
     worked: AtomicBool,
     /// Fires when the agent is gone.
     pub(super) gone: CancellationToken,
+    ended_at: OnceLock<Instant>,
     /// The names and descriptions of the commands that it told of.
     commands: Mutex<Vec<(String, String)>>,
 }
@@ -95,6 +105,7 @@ impl Connection {
             next_id: AtomicU64::new(1),
             worked: AtomicBool::new(false),
             gone: CancellationToken::new(),
+            ended_at: OnceLock::new(),
             commands: Mutex::default(),
         });
         let served = connection.clone();
@@ -113,9 +124,17 @@ impl Connection {
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         let (reply, answer) = oneshot::channel();
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let _forgotten = Forgotten(self, id);
+        let _forgotten = self.forgotten(id);
         self.ask(id, method, params, Waiting::Reply(reply)).await?;
         answer.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    fn forgotten(&self, id: u64) -> Forgotten<'_> {
+        Forgotten {
+            connection: self,
+            id,
+            kept: false,
+        }
     }
 
     /// Opens the inbox of a session. Messages for a session without one are dropped.
@@ -124,7 +143,7 @@ impl Connection {
         let route = Route {
             send,
             room: Arc::new(Semaphore::new(INBOX_BYTES)),
-            idle: Arc::default(),
+            idle: Arc::new(watch::Sender::new(false)),
         };
         self.routes.lock().insert(session.to_owned(), route);
         inbox
@@ -138,7 +157,7 @@ impl Connection {
     /// Says whether somebody reads the session's inbox now.
     pub(super) fn set_idle(&self, session: &str, idle: bool) {
         if let Some(route) = self.routes.lock().get(session) {
-            route.idle.store(idle, Ordering::Relaxed);
+            route.idle.send_replace(idle);
         }
     }
 
@@ -147,8 +166,12 @@ impl Connection {
         let route = self.routes.lock().get(session).cloned().ok_or_else(gone)?;
         let params = json!({ "sessionId": session, "prompt": prompt });
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        // Given up before it was written it has no end to wait for.
+        let mut forgotten = self.forgotten(id);
         self.ask(id, "session/prompt", params, Waiting::Prompt(route))
-            .await
+            .await?;
+        forgotten.kept = true;
+        Ok(())
     }
 
     /// Tells the agent something that has no answer.
@@ -166,6 +189,11 @@ impl Connection {
     /// Whether it has ended a prompt: what ends after that did not die of its start.
     pub(super) fn has_worked(&self) -> bool {
         self.worked.load(Ordering::Relaxed)
+    }
+
+    /// When it ended, if it has.
+    pub(super) fn ended_at(&self) -> Option<Instant> {
+        self.ended_at.get().copied()
     }
 
     /// What the agent last told of its commands.
@@ -239,17 +267,12 @@ impl Connection {
             ("session/update", _) => {
                 self.note_commands(&params);
                 if let Some(route) = route {
-                    route.deliver(Inbound::Update(params), length).await;
+                    drop(route.deliver(Inbound::Update(params), length).await);
                 }
             }
-            ("session/request_permission", Some(id)) => match route {
-                Some(route) => route.deliver(Inbound::Permission(id, params), length).await,
-                // Nobody is there to decide.
-                None => {
-                    let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
-                    drop(self.answer(&id, cancelled).await);
-                }
-            },
+            ("session/request_permission", Some(id)) => {
+                self.take_permission(route, id, params, length).await;
+            }
             (method, Some(id)) => {
                 let text = format!("{method} is not offered here");
                 let error = json!({ "code": METHOD_NOT_FOUND, "message": text });
@@ -258,6 +281,23 @@ impl Connection {
             }
             (_, None) => {}
         }
+    }
+
+    /// Passes a request for permission on, or answers it where nobody can: the agent would wait for ever.
+    async fn take_permission(&self, route: Option<Route>, id: Value, params: Value, length: usize) {
+        let answer = match route {
+            None => cancelled(),
+            Some(route) => match route
+                .deliver(Inbound::Permission(id.clone(), params), length)
+                .await
+            {
+                Err(Inbound::Permission(_, params)) => {
+                    Permission::read(id.clone(), &params).refused()
+                }
+                _ => return,
+            },
+        };
+        drop(self.answer(&id, answer).await);
     }
 
     fn note_commands(&self, params: &Value) {
@@ -276,6 +316,7 @@ impl Connection {
     /// Tells all who wait that nothing more comes. Doing so twice changes nothing more.
     pub(super) fn close(&self) {
         self.gone.cancel();
+        self.ended_at.get_or_init(Instant::now);
         let waiting: Vec<Waiting> = self.waiting.lock().drain().map(|(_, it)| it).collect();
         for waiting in waiting {
             match waiting {
@@ -290,20 +331,24 @@ impl Connection {
 }
 
 impl Route {
-    /// Puts a message into the inbox when there is room for it.
-    async fn deliver(&self, message: Inbound, length: usize) {
+    /// Puts a message into the inbox when there is room for it; gives it back where nobody makes room.
+    async fn deliver(&self, message: Inbound, length: usize) -> Result<(), Inbound> {
         let wanted = length.clamp(1, INBOX_BYTES) as u32;
-        let room = if self.idle.load(Ordering::Relaxed) {
-            self.room.clone().try_acquire_many_owned(wanted).ok()
-        } else {
-            tokio::select! {
-                room = self.room.clone().acquire_many_owned(wanted) => room.ok(),
-                // Whoever read is gone.
-                () = self.send.closed() => None,
-            }
+        let mut idle = self.idle.subscribe();
+        let room = tokio::select! {
+            biased;
+            room = self.room.clone().acquire_many_owned(wanted) => room.ok(),
+            // Whoever read is gone.
+            () = self.send.closed() => None,
+            // The others' messages come after this one: it cannot be waited for.
+            _ = idle.wait_for(|idle| *idle) => None,
         };
-        if let Some(room) = room {
-            drop(self.send.send((message, Some(room))));
+        match room {
+            Some(room) => {
+                let sent = self.send.send((message, Some(room)));
+                sent.map_err(|unread| unread.0.0)
+            }
+            None => Err(message),
         }
     }
 }
@@ -333,5 +378,24 @@ fn read_error(error: &Value) -> RpcError {
             Some(details) => format!("{text}: {details}"),
             None => text.to_owned(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn a_prompt_that_is_given_up_before_it_is_written_is_not_waited_for() {
+        let (connection, _work) = Connection::over(tokio::io::sink(), tokio::io::empty());
+        let _inbox = connection.open("s");
+        for _ in 0..OUTBOX_MESSAGES {
+            connection.notify("n", json!({})).await.unwrap();
+        }
+        let prompt = connection.prompt("s", json!([]));
+        let given_up = tokio::time::timeout(Duration::ZERO, prompt).await;
+        assert!(given_up.is_err(), "the outbox is not full");
+        assert!(connection.waiting.lock().is_empty());
     }
 }

@@ -1,25 +1,22 @@
-//! Keeps the agent's process: started at first need, one at a time, again after a pause when it died.
+//! Keeps the agent's process: started at first need, one at a time, again after a pause when it died
+//! (`back_off`). Those who wait for a start share what comes of it.
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::process::Child;
-use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::back_off::BackOff;
 use super::connection::{Connection, RpcError};
 use crate::agents::process::{Environment, Group, StderrTail, find_program, piped};
-use crate::spread::spread;
 
 /// The version of the protocol that is spoken.
 const PROTOCOL_VERSION: u64 = 1;
-/// Pause before a process that died is started again; doubles up to the last.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// Longest pause before the next start.
-const LAST_PAUSE: Duration = Duration::from_secs(30);
-
 /// How long a process that ended is still read: passes only if one that it started keeps the pipe.
 const DRAIN_LIMIT: Duration = Duration::from_millis(500);
 
@@ -59,24 +56,21 @@ pub(super) struct Running {
 /// Keeps one process.
 pub(super) struct Host {
     launch: Launch,
-    state: Mutex<State>,
+    /// The last process that answered, until it is known to be gone.
+    last: Mutex<Option<Running>>,
+    /// Held by whoever starts a process.
+    starts: tokio::sync::Mutex<BackOff>,
     /// Whoever attends to a process.
     tracker: TaskTracker,
     stopping: CancellationToken,
-}
-
-#[derive(Default)]
-struct State {
-    running: Option<Running>,
-    /// How long the next start waits; none after a process that did some work.
-    pause: Option<Duration>,
 }
 
 impl Host {
     pub(super) fn new(launch: Launch) -> Self {
         Self {
             launch,
-            state: Mutex::default(),
+            last: Mutex::default(),
+            starts: tokio::sync::Mutex::default(),
             tracker: TaskTracker::new(),
             stopping: CancellationToken::new(),
         }
@@ -88,40 +82,54 @@ impl Host {
 
     /// The running process, which is started if there is none. The error is for the operator.
     pub(super) async fn running(&self) -> Result<Running, String> {
-        let mut state = self.state.lock().await;
-        if let Some(running) = state.running.take() {
-            if !running.connection.gone.is_cancelled() {
-                state.running = Some(running.clone());
-                return Ok(running);
-            }
-            if running.connection.has_worked() {
-                state.pause = None;
-            }
+        let since = Instant::now();
+        if let Some(running) = self.alive() {
+            return Ok(running);
         }
-        if self.stopping.is_cancelled() {
-            return Err("the gateway stops".to_owned());
+        let mut starts = self.starts.lock().await;
+        if let Some(running) = self.alive() {
+            return Ok(running);
         }
-        if let Some(pause) = state.pause {
-            tokio::select! {
-                () = tokio::time::sleep(spread(pause)) => {}
-                () = self.stopping.cancelled() => return Err("the gateway stops".to_owned()),
+        if let Some(dead) = self.last.lock().take() {
+            if dead.connection.has_worked() {
+                starts.worked();
+            } else {
+                starts.died(dead.connection.ended_at().unwrap_or_else(Instant::now));
             }
         }
-        let longer = state
-            .pause
-            .map_or(FIRST_PAUSE, |it| (it * 2).min(LAST_PAUSE));
-        state.pause = Some(longer);
-        let running = self.start().await?;
-        state.running = Some(running.clone());
-        Ok(running)
+        let ready_at = starts.next(since, Instant::now())?;
+        tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => return Err("the gateway stops".to_owned()),
+            () = tokio::time::sleep_until(ready_at) => {}
+        }
+        starts.begins(Instant::now());
+        match self.start().await {
+            Ok(running) => {
+                starts.started();
+                *self.last.lock() = Some(running.clone());
+                Ok(running)
+            }
+            Err(reason) => {
+                starts.failed(Instant::now(), &reason);
+                Err(reason)
+            }
+        }
+    }
+
+    fn alive(&self) -> Option<Running> {
+        let last = self.last.lock();
+        let alive = last
+            .as_ref()
+            .filter(|it| !it.connection.gone.is_cancelled());
+        alive.cloned()
     }
 
     /// The commands that the running process told of.
-    pub(super) async fn commands(&self) -> Vec<(String, String)> {
-        match &self.state.lock().await.running {
-            Some(running) => running.connection.commands(),
-            None => Vec::new(),
-        }
+    pub(super) fn commands(&self) -> Vec<(String, String)> {
+        let last = self.last.lock();
+        let commands = last.as_ref().map(|running| running.connection.commands());
+        commands.unwrap_or_default()
     }
 
     /// Ends the process for good.

@@ -5,6 +5,7 @@
 //! is to decide suspends the turn: it goes on, in the same prompt, with the caller's answer. Start with
 //! [`Acp::run`], then `talk`.
 
+mod back_off;
 mod blocks;
 mod calls;
 mod connection;
@@ -232,7 +233,7 @@ fn end_of(turn: &Turn, halt: Halt) -> TurnEnd {
 #[async_trait]
 impl Agent for Acp {
     async fn skills(&self) -> Result<Option<Vec<AgentSkill>>, String> {
-        let commands = self.host.commands().await.into_iter();
+        let commands = self.host.commands().into_iter();
         let skills = commands.map(|(name, description)| AgentSkill {
             id: format!("command-{name}"),
             tags: vec!["command".to_owned()],
