@@ -126,7 +126,10 @@ impl Acp {
             return Err(Box::new(TurnEnd::Rejected(turn.reply_text(text))));
         }
         match self.begin(turn).await {
-            Ok(talk) => Ok((talk, Reply::of_model())),
+            Ok(talk) => {
+                let reply = Reply::of_model().within(self.config.max_output_bytes);
+                Ok((talk, reply))
+            }
             Err(halt) => Err(Box::new(end_of(turn, halt))),
         }
     }
@@ -158,7 +161,13 @@ impl Acp {
             .map(|(task, _)| task.clone())
     }
 
-    async fn suspend(&self, turn: &Turn, talk: Talk, reply: Reply, asked: Permission) -> TurnEnd {
+    async fn suspend(
+        &self,
+        turn: &Turn,
+        mut talk: Talk,
+        reply: Reply,
+        asked: Permission,
+    ) -> TurnEnd {
         if self.suspended.lock().len() >= MAX_SUSPENDED {
             talk.cancel(Some(&asked)).await;
             return fault::failed(
@@ -168,7 +177,8 @@ impl Acp {
             );
         }
         talk.connection.set_idle(&talk.session, true);
-        self.note_question(turn, &talk.session).await;
+        self.note_question(turn, &talk.session, true).await;
+        talk.is_noted = true;
         let question = turn.reply(asked.question());
         let suspended = Suspended {
             talk,
@@ -182,10 +192,25 @@ impl Acp {
         TurnEnd::InputRequired(question)
     }
 
+    /// Hears what comes of the prompt; one that has its caller's answer does not wait any longer.
+    async fn hear(
+        &self,
+        turn: &Turn,
+        talk: &mut Talk,
+        reply: &mut Reply,
+        events: &mut TurnEvents,
+    ) -> Result<(), Halt> {
+        if std::mem::take(&mut talk.is_noted) {
+            self.note_question(turn, &talk.session, false).await;
+        }
+        reply.stream(talk, events).await
+    }
+
     /// The end of a turn whose prompt has ended.
     fn conclude(
         turn: &Turn,
         ending: Result<Value, RpcError>,
+        gave_file: bool,
         reply: Reply,
         events: &mut TurnEvents,
     ) -> TurnEnd {
@@ -204,6 +229,7 @@ impl Acp {
                 return match reply.said(events) {
                     Said::Answer => TurnEnd::Completed(None),
                     Said::Question(text) => TurnEnd::InputRequired(turn.reply_text(text)),
+                    Said::Nothing if gave_file => TurnEnd::Completed(None),
                     Said::Nothing => fault::failed(turn, "the agent answered with nothing", ""),
                 };
             }
@@ -287,16 +313,21 @@ impl Agent for Acp {
         let heard = tokio::select! {
             biased;
             () = turn.cancel.cancelled() => Err(Halt::Stopped),
-            heard = reply.stream(&mut talk, events) => heard,
+            heard = self.hear(&turn, &mut talk, &mut reply, events) => heard,
         };
         match heard {
             Ok(()) => {
                 let ending = talk.ending().unwrap_or_else(|| Err(connection::gone()));
-                Self::conclude(&turn, ending, reply, events)
+                Self::conclude(&turn, ending, talk.gave_file, reply, events)
             }
-            Err(Halt::Asks(permission)) => {
+            Err(Halt::Asks(asked)) => {
+                if let Err(too_much) = reply.count(&asked.question()) {
+                    reply.cut_off(events);
+                    talk.cancel(Some(&asked)).await;
+                    return end_of(&turn, too_much.into());
+                }
                 reply.pause(events);
-                self.suspend(&turn, talk, reply, *permission).await
+                self.suspend(&turn, talk, reply, *asked).await
             }
             Err(halt) => {
                 if !matches!(halt, Halt::Stopped) {

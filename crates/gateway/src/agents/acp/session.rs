@@ -71,9 +71,9 @@ impl Acp {
         Ok(talk)
     }
 
-    /// Remembers that the task waits: whoever answers after a restart learns that it is lost.
-    pub(super) async fn note_question(&self, turn: &Turn, session: &str) {
-        let asks = Some(turn.task_id.to_string());
+    /// Remembers whether the task waits: whoever answers after a restart learns that it is lost.
+    pub(super) async fn note_question(&self, turn: &Turn, session: &str, waits: bool) {
+        let asks = waits.then(|| turn.task_id.to_string());
         if let Err(Halt::Fault(reason, detail)) = self.keep(turn, session, asks).await {
             tracing::warn!(task = %turn.task_id, reason, detail, "a question is not noted");
         }

@@ -56,10 +56,13 @@ pub(super) struct Talk {
     events: VecDeque<TurnEvent>,
     /// The id of a request for permission, and the answer that it gets.
     to_answer: Option<(Value, Value)>,
-    /// Bytes that may still be said.
-    left: usize,
+    has_spoken: bool,
     /// Something else came since the last text.
     interrupted: bool,
+    /// It has handed over a file, which is an answer even without a word.
+    pub(super) gave_file: bool,
+    /// What is kept of the conversation says that it waits for its caller.
+    pub(super) is_noted: bool,
     beginning: Beginning,
     ended: Option<Result<Value, RpcError>>,
     /// The session is this prompt's until it is dropped: one that is cancelled while it waits for its
@@ -80,12 +83,14 @@ impl Talk {
             connection,
             session,
             inbox,
-            left: config.max_output_bytes,
+            has_spoken: false,
             config,
             calls: Calls::default(),
             events: VecDeque::new(),
             to_answer: None,
             interrupted: false,
+            gave_file: false,
+            is_noted: false,
             beginning: Beginning::of(""),
             ended: None,
         }
@@ -138,16 +143,18 @@ impl Talk {
         match inbound {
             Inbound::Update(params) => match self.read(&params) {
                 Meaning::Text(chunk) => {
-                    self.count(&chunk)?;
                     self.beginning.hear(&chunk);
-                    if std::mem::take(&mut self.interrupted) && self.has_spoken() {
+                    // Nothing stands before the first words.
+                    if std::mem::take(&mut self.interrupted) && self.has_spoken {
                         text.push_str("\n\n");
                     }
+                    self.has_spoken |= !chunk.is_empty();
                     text.push_str(&chunk);
                     return Ok(Some(Heard::Text));
                 }
                 Meaning::Events(events) => {
                     self.interrupted = true;
+                    self.gave_file |= events.iter().any(updates::is_result);
                     self.events.extend(events);
                 }
                 Meaning::Nothing => {}
@@ -173,21 +180,6 @@ impl Talk {
     fn read(&mut self, params: &Value) -> Meaning {
         self.calls.note(params);
         updates::read(params)
-    }
-
-    fn has_spoken(&self) -> bool {
-        self.left < self.config.max_output_bytes
-    }
-
-    fn count(&mut self, chunk: &str) -> Result<(), Halt> {
-        let spoken = self.has_spoken();
-        self.left = self.left.checked_sub(chunk.len()).ok_or_else(|| {
-            let reason = "the agent said more than it may and was stopped".to_owned();
-            Halt::Fault(reason, "max_output_bytes".to_owned())
-        })?;
-        // Nothing stands before the first words.
-        self.interrupted &= spoken;
-        Ok(())
     }
 }
 

@@ -19,6 +19,11 @@ pub(super) enum Meaning {
     Nothing,
 }
 
+/// Whether an event hands over something that was asked for: a plan is only about it.
+pub(super) fn is_result(event: &TurnEvent) -> bool {
+    matches!(event, TurnEvent::Artifact { artifact, .. } if artifact.artifact_id != PLAN)
+}
+
 /// Reads the parameters of a `session/update`.
 pub(super) fn read(params: &Value) -> Meaning {
     let update = &params["update"];
@@ -127,6 +132,7 @@ mod tests {
             "content": [{ "type": "diff", "path": "/x/a.rs", "oldText": null, "newText": "new" }] });
         let events = events(update);
         assert_eq!(events.len(), 2);
+        assert!(!is_result(&events[0]) && is_result(&events[1]));
         assert!(
             matches!(&events[0], TurnEvent::Progress { message: Some(message), .. }
             if message.text() == "Edit a")
@@ -138,9 +144,11 @@ mod tests {
     #[test]
     fn a_plan_replaces_the_one_before() {
         let update = json!({ "sessionUpdate": "plan", "entries": [{ "content": "one" }] });
+        let plan = &events(update)[0];
         assert!(
-            matches!(&events(update)[0], TurnEvent::Artifact { artifact, append: false, .. }
+            matches!(plan, TurnEvent::Artifact { artifact, append: false, .. }
             if artifact.artifact_id == PLAN)
         );
+        assert!(!is_result(plan));
     }
 }

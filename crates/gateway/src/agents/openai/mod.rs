@@ -138,7 +138,7 @@ impl Agent for OpenAi {
     }
 
     async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {
-        let mut reply = Reply::of_model();
+        let mut reply = Reply::of_model().within(self.config.max_output_bytes);
         let answer = tokio::select! {
             biased;
             () = turn.cancel.cancelled() => return TurnEnd::Canceled,

@@ -50,7 +50,8 @@ pub struct AcpConfig {
     /// How long a turn may take; then it is cancelled and the task fails.
     #[serde(default = "super::default_turn_timeout")]
     pub turn_timeout: Duration,
-    /// What a turn may say, in bytes; then it is cancelled and the task fails.
+    /// What a turn may send out, in bytes: text, files, plans, progress, questions. Then it is cancelled and
+    /// the task fails.
     #[serde(default = "super::default_max_output_bytes")]
     #[schemars(range(min = 1))]
     pub max_output_bytes: usize,
