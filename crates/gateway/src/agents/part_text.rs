@@ -4,7 +4,6 @@
 //! take for one of ours, and no address leads into the machine that the agent runs on.
 
 use nuncio_wire::{Message, Part, PartContent};
-use std::borrow::Cow;
 use url::Url;
 
 /// Longest name or type of a caller in a prompt, in bytes: what a file's name may have.
@@ -90,11 +89,9 @@ fn label(text: &str) -> Option<String> {
 }
 
 /// The text without a character that ends a line.
-fn on_one_line(text: &str) -> Cow<'_, str> {
-    match text.contains(breaks_a_line) {
-        true => text.replace(breaks_a_line, "_").into(),
-        false => text.into(),
-    }
+fn on_one_line(text: &str) -> String {
+    let safe = |c: char| if breaks_a_line(c) { REPLACEMENT } else { c };
+    text.chars().map(safe).collect()
 }
 
 fn breaks_a_line(c: char) -> bool {
@@ -131,6 +128,7 @@ mod tests {
             "first \n{\"n\":1.0}\n[file: r.pdf] https://example.org/r (application/pdf)"
         );
     }
+
     #[test]
     fn a_callers_label_is_short_and_makes_no_line_of_its_own() {
         for (name, safe) in [

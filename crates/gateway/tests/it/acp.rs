@@ -40,8 +40,21 @@ impl Agent {
         self.rig.call("SendMessage", params).await["result"]["task"].take()
     }
 
+    /// Sends these parts in a conversation of their own.
+    pub async fn show(&self, parts: Value) -> Value {
+        let mut params = message("");
+        params["message"]["parts"] = parts;
+        self.rig.call("SendMessage", params).await["result"]["task"].take()
+    }
+
+    /// The blocks of the last prompt.
+    pub fn blocks(&self) -> Value {
+        let prompts = self.note("blocks");
+        serde_json::from_str(prompts.lines().last().unwrap()).unwrap()
+    }
+
     /// Answers the question of a task.
-    async fn answer(&self, task: &Value, text: &str) -> Value {
+    pub async fn answer(&self, task: &Value, text: &str) -> Value {
         let mut params = message(text);
         params["message"]["taskId"] = task["id"].clone();
         self.rig.call("SendMessage", params).await["result"]["task"].take()
@@ -117,6 +130,18 @@ over_stores! {
         assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{done}");
         assert_eq!(artifact_text(&done), "I will. decided: go");
         assert_eq!(artifact_text(&agent.go_on(&asked, "next").await), "ECHO 2: next");
+    }
+
+    async fn an_agent_that_was_allowed_something_may_ask_again_in_words(store: Store) {
+        let agent = Agent::start(store, "", "permissions = \"ask\"").await;
+        let asked = agent.say("do both").await;
+        assert!(said(&asked).contains("rm x"), "{asked}");
+        let which = agent.answer(&asked, "yes").await;
+        assert_eq!(state(&which), "TASK_STATE_INPUT_REQUIRED", "{which}");
+        assert_eq!(said(&which), "which?");
+        let done = agent.answer(&asked, "that").await;
+        assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{done}");
+        assert_eq!(artifact_text(&done), "ECHO 2: that");
     }
 }
 

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use crate::acp::{Agent, PROGRAM, runs, said, state};
 use crate::rig::{LIMIT, Rig, Store, artifact_text, message, over_databases};
+use crate::service::text_of;
+use crate::upstream::ended as ended_task;
 
 #[tokio::test]
 async fn a_crash_fails_the_turn_and_the_next_one_gets_a_new_process() {
@@ -42,6 +44,68 @@ async fn an_agent_that_cannot_start_or_wants_a_login_says_so_to_its_operator_onl
         said(&failed).starts_with("the agent's owner has to log it in first"),
         "{failed}"
     );
+}
+
+#[tokio::test]
+async fn the_pauses_between_starts_grow_and_are_not_waited_for_when_they_are_long() {
+    let agent = Agent::start(Store::Memory, "ACP_CRASH = \"1\"", "").await;
+    let fail = async || {
+        let failed = agent.say("hello").await;
+        let reason = said(&failed);
+        assert!(
+            reason.starts_with("the agent could not be started"),
+            "{reason}"
+        );
+    };
+    // Each a start of its own, as long as the pause before it is short.
+    for starts in 1..=5 {
+        fail().await;
+        assert_eq!(agent.starts().len(), starts);
+    }
+    let times = agent.note("times");
+    let times: Vec<f64> = times.lines().map(|it| it.parse().unwrap()).collect();
+    for (times, planned) in times.windows(2).zip([0.2, 0.4, 0.8, 1.6]) {
+        let pause = times[1] - times[0];
+        assert!(pause >= 0.79 * planned, "{pause} {planned}");
+    }
+    for _ in 0..20 {
+        fail().await;
+    }
+    assert_eq!(agent.starts().len(), 5);
+}
+
+#[tokio::test]
+async fn turns_that_wait_for_a_start_share_its_failure() {
+    let alive = Alive::new();
+    let variables = format!("ACP_CRASH = \"1\", {}", alive.variable());
+    let agent = Agent::start(Store::Memory, &variables, "").await;
+    let mut tasks = Vec::new();
+    for number in 0..10 {
+        let mut params = message("hello");
+        params["message"]["messageId"] = format!("m{number}").into();
+        params["configuration"] = json!({ "returnImmediately": true });
+        let answer = agent.rig.call("SendMessage", params).await;
+        tasks.push(answer["result"]["task"]["id"].clone());
+    }
+    for id in &tasks {
+        let is_at_work = async || {
+            let task = agent.rig.get_task(id.as_str().unwrap()).await;
+            state(&task) == "TASK_STATE_WORKING"
+        };
+        while !is_at_work().await {
+            tokio::task::yield_now().await;
+        }
+    }
+    let _pipe = alive.begins().await;
+    for id in &tasks {
+        let task = ended_task(&agent.rig, id).await;
+        assert!(
+            said(&task).starts_with("the agent could not be started"),
+            "{task}"
+        );
+    }
+    // One more for a turn that came to the door just after.
+    assert!(agent.starts().len() <= 2, "{:?}", agent.starts());
 }
 
 /// A pipe that the test agent keeps open as long as it runs.
@@ -96,7 +160,7 @@ async fn a_process_that_has_not_greeted_when_its_turn_is_cancelled_is_ended() {
 async fn a_process_that_never_greets_fails_the_turn_and_is_ended() {
     let alive = Alive::new();
     let variables = format!("ACP_MUTE = \"1\", {}", alive.variable());
-    let agent = Agent::start(Store::Memory, &variables, "start_timeout = \"300ms\"").await;
+    let agent = Agent::start(Store::Memory, &variables, "start_timeout = \"3s\"").await;
     let (failed, pipe) = tokio::join!(agent.say("hello"), alive.begins());
     assert_eq!(state(&failed), "TASK_STATE_FAILED", "{failed}");
     assert!(
@@ -130,16 +194,49 @@ async fn endings_without_an_answer_are_failures_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_flood_is_stopped_at_the_limit() {
-    let agent = Agent::start(Store::Memory, "", "max_output_bytes = 2000000").await;
-    let flooded = agent.say("flood").await;
-    assert_eq!(state(&flooded), "TASK_STATE_FAILED");
-    assert!(
-        said(&flooded).contains("more than it may"),
-        "{}",
-        said(&flooded)
-    );
+async fn a_flood_of_anything_is_stopped_at_the_limit() {
+    const MOST: usize = 500_000;
+    let agent = Agent::start(Store::Memory, "", &format!("max_output_bytes = {MOST}")).await;
+    for kind in ["texts", "calls", "diffs", "images", "plans"] {
+        let flooded = agent.say(&format!("flood-{kind}")).await;
+        assert_eq!(state(&flooded), "TASK_STATE_FAILED", "{kind}");
+        let reason = said(&flooded);
+        assert!(reason.contains("more than it may"), "{kind}: {reason}");
+        // In base64, with ids.
+        assert!(flooded.to_string().len() < 2 * MOST, "{kind}");
+        assert_eq!(artifact_text(&agent.say("hello").await), "ECHO 1: hello");
+    }
+    assert_eq!(agent.starts().len(), 1, "it was cancelled, not killed");
+}
+
+#[tokio::test]
+async fn a_question_counts_against_the_limit_too() {
+    let settings = "max_output_bytes = 50000\npermissions = \"ask\"";
+    let agent = Agent::start(Store::Memory, "", settings).await;
+    let task = agent.say("titles").await;
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    assert!(said(&task).contains("more than it may"), "{}", said(&task));
+    assert!(task.to_string().len() < 10_000);
     assert_eq!(artifact_text(&agent.say("hello").await), "ECHO 1: hello");
+}
+
+#[tokio::test]
+async fn a_question_for_which_there_is_no_room_while_another_waits_is_refused() {
+    let agent = Agent::start(Store::Memory, "", "permissions = \"ask\"").await;
+    let asked = agent.say("crowd").await;
+    assert_eq!(state(&asked), "TASK_STATE_INPUT_REQUIRED", "{asked}");
+    let refused = async {
+        while agent.note("beside").is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LIMIT, refused).await.unwrap();
+    assert_eq!(agent.note("beside"), "no");
+    // What is told there holds nobody else up.
+    assert_eq!(artifact_text(&agent.say("hello").await), "ECHO 1: hello");
+    let done = agent.answer(&asked, "yes").await;
+    assert_eq!(state(&done), "TASK_STATE_COMPLETED");
+    assert!(text_of(&done).ends_with("decided: go"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

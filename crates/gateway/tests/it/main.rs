@@ -7,8 +7,10 @@
 
 mod acp;
 mod acp_faults;
+mod acp_files;
 mod agent_hosts;
 mod binding;
+mod callers;
 mod cancel;
 mod cards;
 mod conformance_profiles;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::rig::{ECHO, Rig, artifact_text, message, over_bindings, script_agent};
 
-const TOKENS: &str = "[security]\npeer_tokens = { alice = \"env:ALICE\", bob = \"env:BOB\" }\nbearer_token = \"env:SHARED\"\n";
+pub const TOKENS: &str = "[security]\npeer_tokens = { alice = \"env:ALICE\", bob = \"env:BOB\" }\nbearer_token = \"env:SHARED\"\n";
 const ALICE: [(&str, &str); 1] = [("authorization", "Bearer alice")];
 const BOB: [(&str, &str); 1] = [("authorization", "Bearer bob")];
 

@@ -9,8 +9,8 @@ use crate::rig::{LIMIT, Rig, Store};
 use crate::service::{Asked, Feed, Service, said, status_text, text_of};
 
 /// A backend whose answer is a stream of events.
-#[derive(Clone, Copy, Debug)]
-enum Backend {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
     OpenAi,
     HermesCompletions,
     HermesRuns,
@@ -18,7 +18,7 @@ enum Backend {
     OpenFang,
 }
 
-const ALL: [Backend; 5] = [
+pub const ALL: [Backend; 5] = [
     Backend::OpenAi,
     Backend::HermesCompletions,
     Backend::HermesRuns,
@@ -27,7 +27,7 @@ const ALL: [Backend; 5] = [
 ];
 
 impl Backend {
-    fn config(self, base: &str) -> String {
+    pub fn config(self, base: &str) -> String {
         let hermes = |door: &str| {
             let key = KEY.0;
             format!("backend = \"hermes\"\ndoor = \"{door}\"\napi_key = \"file:{key}\"")
@@ -45,7 +45,7 @@ impl Backend {
     }
 
     /// Takes the requests of a turn; the one that its answer is the answer to.
-    async fn asked(self, service: &mut Service) -> Asked {
+    pub async fn asked(self, service: &mut Service) -> Asked {
         if let Self::HermesRuns = self {
             service.next().await.json(404, &json!({}));
             service
@@ -71,11 +71,11 @@ impl Backend {
         format!("{name}data: {data}\n\n")
     }
 
-    async fn sends(self, feed: &Feed, data: &serde_json::Value) {
+    pub async fn sends(self, feed: &Feed, data: &serde_json::Value) {
         assert!(feed.raw(self.event(data)).await, "nobody listens");
     }
 
-    fn text(self, text: &str) -> serde_json::Value {
+    pub fn text(self, text: &str) -> serde_json::Value {
         match self {
             Self::HermesRuns => json!({"event": "message.delta", "delta": text}),
             // It says all at its end.
@@ -86,7 +86,7 @@ impl Backend {
     }
 
     /// Answers with this text and nothing else.
-    async fn answer(self, feed: Feed, text: &str) {
+    pub async fn answer(self, feed: Feed, text: &str) {
         self.sends(&feed, &self.text(text)).await;
         let end = match self {
             Self::HermesRuns => json!({"event": "run.completed", "output": "x"}),

@@ -3,10 +3,12 @@
 Its sessions are files in its directory, so that it can load them after a restart if ACP_LOAD is set.
 """
 
+import base64
 import json
 import os
 import sys
 import threading
+import time
 
 FOLDER = os.environ["ACP_SESSIONS"]
 lock = threading.Lock()
@@ -36,18 +38,40 @@ def say(session, text, kind="agent_message_chunk"):
     update(session, sessionUpdate=kind, content={"type": "text", "text": text})
 
 
+def note(name, text):
+    with open(os.path.join(FOLDER, name), "a") as file:
+        file.write(text)
+
+
 def remembered(session):
     path = os.path.join(FOLDER, session)
     return open(path).read().splitlines() if os.path.exists(path) else None
 
 
-def ask(session, name):
-    """Asks to be allowed something and waits for the answer."""
+def flood(session, kind):
+    """Tells of something again and again until it is told to stop."""
+    picture = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(b"x" * 3000).decode()}
+    diff = {"type": "diff", "path": "/x/a.txt", "oldText": None, "newText": "x" * 3000}
+    call = {"sessionUpdate": "tool_call", "kind": "edit", "status": "pending", "toolCallId": "t"}
+    entry = {"content": "x" * 3000, "priority": "high", "status": "pending"}
+    told = {
+        "texts": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x" * 65536}},
+        "calls": dict(call, title="look"),
+        "diffs": dict(call, content=[diff]),
+        "images": {"sessionUpdate": "agent_message_chunk", "content": picture},
+        "plans": {"sessionUpdate": "plan", "entries": [entry]},
+    }[kind]
+    while not cancelled[session].is_set():
+        update(session, **told)
+
+
+def request(session, name):
+    """Asks to be allowed something; what the question is known by."""
     options = [
         {"optionId": "go", "name": "Go on", "kind": "allow_once"},
         {"optionId": "no", "name": "Leave it", "kind": "reject_once"},
     ]
-    key = "ask-" + session
+    key = "ask-%d-%s" % (len(answers), session)
     answers[key] = threading.Event()
     tool = {"toolCallId": "t", "title": "rm " + name, "kind": "delete"}
     if name == "told":
@@ -55,9 +79,18 @@ def ask(session, name):
         tool = {"toolCallId": "t"}
     write({"jsonrpc": "2.0", "id": key, "method": "session/request_permission",
            "params": {"sessionId": session, "toolCall": tool, "options": options}})
+    return key
+
+
+def decided(key):
+    """Waits for what was decided."""
     answers[key].wait()
     outcome = answers[key].outcome["outcome"]
     return outcome.get("optionId", outcome["outcome"])
+
+
+def ask(session, name):
+    return decided(request(session, name))
 
 
 def turn(session, text):
@@ -91,10 +124,51 @@ def turn(session, text):
         if word == "late":
             say(session, "too late")
         return "cancelled"
-    if word == "flood":
-        while not cancelled[session].is_set():
-            say(session, "x" * 65536)
+    if word.startswith("flood-"):
+        flood(session, word[len("flood-"):])
         return "cancelled"
+    if word == "titles":
+        ask(session, "x" * 100000)
+    if word == "both":
+        ask(session, "x")
+        say(session, "[INPUT_REQUIRED] which?")
+        return "end_turn"
+    if word == "crowd":
+        first = request(session, "x")
+        # Fills up whatever room there is for it while the answer is waited for.
+        for _ in range(40):
+            say(session, "x" * 65536)
+        for _ in range(1000):
+            say(session, "x" * 100)
+        note("beside", ask(session, "y"))
+        say(session, "decided: " + decided(first))
+        return "end_turn"
+    if word == "gate":
+        say(session, "begun ")
+        while not os.path.exists(os.path.join(FOLDER, "go")):
+            time.sleep(0.001)
+        say(session, "ended")
+        return "end_turn"
+    if word == "picture":
+        update(session, sessionUpdate="agent_message_chunk",
+               content={"type": "image", "mimeType": "image/png", "data": "iVBORw=="})
+        return "end_turn"
+    if word == "edit":
+        update(session, sessionUpdate="tool_call", toolCallId="t", title="Edit a.txt", kind="edit", status="pending",
+               content=[{"type": "diff", "path": "/x/a.txt", "oldText": None, "newText": "new text"}])
+        return "end_turn"
+    if word == "plan":
+        update(session, sessionUpdate="plan", entries=[{"content": "one", "priority": "high", "status": "pending"}])
+        return "end_turn"
+    if word == "files":
+        for content in (
+            {"type": "resource", "resource": {"uri": "file:///src/n.md", "mimeType": "text/markdown", "text": "# hi"}},
+            {"type": "resource", "resource": {"uri": "file:///src/b.bin", "mimeType": "application/x-b", "blob": "/w=="}},
+            {"type": "resource_link", "uri": "https://example.org/r.pdf", "name": "r.pdf", "mimeType": "application/pdf"},
+        ):
+            update(session, sessionUpdate="agent_message_chunk", content=content)
+        say(session, "three files")
+        return "end_turn"
     if word == "chunks":
         for number in range(int(text.split()[-2])):
             say(session, "%019d " % number)
@@ -140,6 +214,7 @@ def prompt(identity, session, blocks):
     text = "\n".join(block.get("text", "<%s>" % block["type"]) for block in blocks)
     with open(os.path.join(FOLDER, session), "a") as file:
         file.write(text.split()[-1] + "\n")
+    note("blocks", json.dumps(blocks) + "\n")
     reason = turn(session, text)
     write({"jsonrpc": "2.0", "id": identity, "result": {"stopReason": reason}})
 
@@ -156,8 +231,8 @@ def main():
     # Kept open until this process ends.
     alive = os.environ.get("ACP_ALIVE")
     alive = alive and open(alive, "w")
-    with open(os.path.join(FOLDER, "starts"), "a") as file:
-        file.write("%d\n" % os.getpid())
+    note("starts", "%d\n" % os.getpid())
+    note("times", "%f\n" % time.monotonic())
     if os.environ.get("ACP_CRASH"):
         sys.stderr.write("no model here\n")
         sys.exit(7)
@@ -170,6 +245,8 @@ def main():
             if os.environ.get("ACP_MUTE"):
                 continue
             can = {"loadSession": bool(os.environ.get("ACP_LOAD"))}
+            files = bool(os.environ.get("ACP_FILES"))
+            can["promptCapabilities"] = {"image": files, "embeddedContext": files}
             can["mcpCapabilities"] = {"http": bool(os.environ.get("ACP_HTTP"))}
             if os.environ.get("ACP_RESUME"):
                 can["sessionCapabilities"] = {"resume": {}}
@@ -190,8 +267,7 @@ def main():
                    availableCommands=[{"name": "review", "description": "Reviews"}])
         elif method in ("session/load", "session/resume"):
             session = params["sessionId"]
-            with open(os.path.join(FOLDER, "brought_back"), "a") as file:
-                file.write(method + "\n")
+            note("brought_back", method + "\n")
             if method == "session/resume" and os.environ.get("ACP_RESUME") != "1":
                 write({"jsonrpc": "2.0", "id": identity, "error": {"code": -32603, "message": "not now"}})
                 continue
@@ -209,8 +285,7 @@ def main():
             continue
         elif method == "session/cancel":
             cancelled.setdefault(params["sessionId"], threading.Event()).set()
-            with open(os.path.join(FOLDER, "cancelled"), "a") as file:
-                file.write(params["sessionId"] + "\n")
+            note("cancelled", params["sessionId"] + "\n")
             continue
         elif identity in answers:
             answers[identity].outcome = message["result"]

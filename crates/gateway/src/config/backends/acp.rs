@@ -50,8 +50,7 @@ pub struct AcpConfig {
     /// How long a turn may take; then it is cancelled and the task fails.
     #[serde(default = "super::default_turn_timeout")]
     pub turn_timeout: Duration,
-    /// What a turn may send out, in bytes: text, files, plans, progress, questions. Then it is cancelled and
-    /// the task fails.
+    /// What a turn may send out, whatever it is, in bytes; then it is cancelled and the task fails.
     #[serde(default = "super::default_max_output_bytes")]
     #[schemars(range(min = 1))]
     pub max_output_bytes: usize,
