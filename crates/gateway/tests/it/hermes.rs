@@ -1,8 +1,9 @@
 //! The `hermes` backend through the door `completions`, and what both doors share.
 
 use serde_json::{Value, json};
+use std::time::Duration;
 
-use crate::rig::{Rig, Store};
+use crate::rig::{LIMIT, Rig, Store};
 use crate::service::{Asked, Service, said, status_text, text_of};
 
 pub const KEY: (&str, &str) = ("hermes.key", "0123456789abcdef");
@@ -96,24 +97,86 @@ fn encoded(name: &str) -> String {
     name.replace('-', "%2D")
 }
 
+/// Plays a Hermes that has compacted the session `name`: it goes on as `tip`.
+async fn tell_of_compaction(service: &mut Service, name: &str, tip: &str) {
+    let path = format!("GET /api/sessions/{}", encoded(name));
+    let session = json!({"id": name, "end_reason": "compression"});
+    let asked = service.expect(&path).await;
+    asked.json(
+        200,
+        &json!({"object": "hermes.session", "session": session}),
+    );
+    let asked = service.expect(&format!("{path}/messages")).await;
+    asked.json(
+        200,
+        &json!({"object": "list", "session_id": tip, "data": []}),
+    );
+}
+
 #[tokio::test]
 async fn the_session_goes_on_under_the_name_that_hermes_gives_it() {
     let (rig, mut service) = hermes(DOOR).await;
+    let mut own = String::new();
     turn(&rig, said("a", Some("c"), None), async {
-        let feed = service
-            .next()
-            .await
-            .stream_with(&[("x-hermes-session-id", "shorter")]);
+        let asked = service.expect(COMPLETIONS).await;
+        own = session_of(&asked);
+        // Sent before the turn, the head of a stream names the session that was asked for.
+        let feed = asked.stream_with(&[("x-hermes-session-id", &own)]);
         feed.says("1").await;
         feed.done().await;
     })
     .await;
     turn(&rig, said("b", Some("c"), None), async {
-        let asked = service.expect("GET /api/sessions/shorter").await;
-        asked.json(200, &json!({}));
+        tell_of_compaction(&mut service, &own, "shorter").await;
         let asked = service.expect(COMPLETIONS).await;
         assert_eq!(session_of(&asked), "shorter");
         say(asked, "2").await;
+    })
+    .await;
+    turn(&rig, said("c", Some("c"), None), async {
+        let asked = service.expect("GET /api/sessions/shorter").await;
+        asked.json(200, &json!({"session": {"end_reason": null}}));
+        let asked = service.expect(COMPLETIONS).await;
+        assert_eq!(session_of(&asked), "shorter");
+        say(asked, "3").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pinned_session_is_followed_over_a_restart() {
+    let settings = format!("{DOOR}\nsession = \"telegram\"");
+    let (mut rig, mut service) = hermes_in(Store::Sqlite, &settings).await;
+    for tip in ["second", "third"] {
+        turn(&rig, said("a", None, None), async {
+            tell_of_compaction(&mut service, "telegram", tip).await;
+            let asked = service.expect(COMPLETIONS).await;
+            assert_eq!(session_of(&asked), tip);
+            say(asked, "1").await;
+        })
+        .await;
+        rig.restart(LIMIT).await;
+    }
+}
+
+#[tokio::test]
+async fn a_worker_never_works_in_the_session_of_the_operator() {
+    let rules = "[workers]\nagents = [\"h\"]\ncallers = [\"ip:127.0.0.1\"]";
+    let (rig, mut service) = hermes(&format!("{DOOR}\nsession = \"telegram\"\n{rules}")).await;
+    let mut params = said("dig", None, None);
+    params["metadata"] = json!({"hermes": {"route": "worker"}});
+    turn(&rig, params, async {
+        let asked = service.expect(COMPLETIONS).await;
+        let own = session_of(&asked);
+        assert!(own.starts_with("nuncio-h-"), "{own}");
+        assert_eq!(asked.body["messages"][1]["content"], "dig");
+        say(asked, "dug").await;
+        let removed = service.next().await;
+        assert_eq!(
+            removed.line,
+            format!("DELETE /api/sessions/{}", encoded(&own))
+        );
+        removed.json(200, &json!({}));
     })
     .await;
 }
@@ -251,6 +314,32 @@ async fn a_cancel_closes_the_connection() {
     let canceled = rig.call("CancelTask", json!({"id": task["id"]})).await;
     assert_eq!(canceled["result"]["status"]["state"], "TASK_STATE_CANCELED");
     feed.closed().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_a_stopping_gateway_cuts_off_is_lost_and_the_next_one_goes_on() {
+    let (mut rig, mut service) = hermes_in(Store::Sqlite, DOOR).await;
+    let task = rig.start_task("x").await;
+    let asked = service.expect(COMPLETIONS).await;
+    let session = session_of(&asked);
+    let feed = asked.stream();
+    feed.says("begun").await;
+    rig.restart(Duration::ZERO).await;
+    feed.closed().await;
+    let lost = rig.get_task(task["id"].as_str().unwrap()).await;
+    assert_eq!(lost["status"]["state"], "TASK_STATE_FAILED", "{lost}");
+    assert_eq!(
+        lost["status"]["message"]["metadata"]["reason"],
+        "worker_lost"
+    );
+    let params = said("y", task["contextId"].as_str(), None);
+    turn(&rig, params, async {
+        service.next().await.json(200, &json!({}));
+        let asked = service.expect(COMPLETIONS).await;
+        assert_eq!(session_of(&asked), session);
+        say(asked, "done").await;
+    })
+    .await;
 }
 
 #[tokio::test]

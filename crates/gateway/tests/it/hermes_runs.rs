@@ -1,6 +1,7 @@
 //! The `hermes` backend through the door `runs`: real cancels, approvals, one turn at a time.
 
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use crate::hermes::{KEY, hermes, hermes_in, turn};
 use crate::rig::{LIMIT, Rig, Store};
@@ -103,6 +104,28 @@ async fn a_run_is_given_what_the_session_holds_and_streams_its_answer() {
 }
 
 #[tokio::test]
+async fn a_run_goes_on_in_the_session_that_hermes_made_when_it_compacted_the_last() {
+    let (rig, mut service) = hermes("").await;
+    for tip in ["shorter", "shortest"] {
+        turn(&rig, said("x", Some("c"), None), async {
+            let asked = service.next().await;
+            if tip == "shortest" {
+                assert_eq!(asked.line, "GET /api/sessions/shorter/messages");
+            }
+            asked.json(
+                200,
+                &json!({"object": "list", "session_id": tip, "data": []}),
+            );
+            let (request, feed) = start(service.expect(RUNS).await, &mut service).await;
+            assert_eq!(request["session_id"], tip);
+            say(&feed, "done").await;
+            complete(&feed).await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn a_cancel_stops_the_run_and_what_it_says_later_is_lost() {
     let (rig, mut service) = hermes("").await;
     let mut frames = rig
@@ -160,6 +183,23 @@ async fn a_run_that_begins_after_its_task_was_canceled_is_stopped() {
     run.json(202, &json!({"run_id": "run_1"}));
     let stop = service.expect("POST /v1/runs/run_1/stop").await;
     stop.json(200, &json!({}));
+}
+
+#[tokio::test]
+async fn a_run_that_a_stopping_gateway_cuts_off_is_stopped_and_its_task_is_lost() {
+    let (mut rig, mut service) = hermes_in(Store::Sqlite, "").await;
+    let task = rig.start_task("x").await;
+    let (_, feed) = begin(&mut service, Value::Null).await;
+    say(&feed, "begun").await;
+    let stopped = async {
+        let stop = service.expect("POST /v1/runs/run_1/stop").await;
+        stop.json(200, &json!({}));
+        tell(&feed, "run.cancelled", json!({})).await;
+    };
+    tokio::join!(rig.restart(Duration::ZERO), stopped);
+    let lost = rig.get_task(task["id"].as_str().unwrap()).await;
+    assert_eq!(lost["status"]["state"], "TASK_STATE_FAILED", "{lost}");
+    assert_eq!(reason(&lost), "worker_lost");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use crate::agents::{Turn, TurnEvents, prompt};
 
 /// Where completions are asked for.
 const COMPLETIONS: &str = "v1/chat/completions";
-/// Names the session, in both directions.
+/// Names the session; in an answer that is no stream, the one in which it goes on.
 const SESSION_ID: &str = "x-hermes-session-id";
 
 impl Hermes {
@@ -28,9 +28,17 @@ impl Hermes {
         reply: &mut Reply,
         events: &mut TurnEvents,
     ) -> Result<Outcome, Halt> {
-        let body = self.completion(turn, opened).await?;
+        // The head of a stream is sent before the turn, so that it cannot tell of a new name: the
+        // session's last name is asked for before each turn.
+        let tip = match opened.is_known {
+            true => record::tip(&self.api, &opened.name).await?,
+            false => None,
+        };
+        let is_lost = opened.is_known && tip.is_none();
+        let name = tip.as_deref().unwrap_or(&opened.name);
+        let body = self.completion(turn, is_lost).await?;
         let mut headers = self.memory_headers(turn);
-        api::insert(&mut headers, SESSION_ID, &opened.name);
+        api::insert(&mut headers, SESSION_ID, name);
         let key = format!("{}-{attempt}", sessions::idempotency_key(turn));
         api::insert(&mut headers, "idempotency-key", &key);
         let asked = self
@@ -38,12 +46,12 @@ impl Hermes {
             .stream(Method::POST, COMPLETIONS, headers, Some(&body));
         let limit = self.config.max_output_bytes;
         let mut answer = match asked.await? {
-            ServiceReply::Stream(head, stream) => {
-                self.remember(turn, opened, name_in(&head, opened)).await?;
+            ServiceReply::Stream(_, stream) => {
+                self.remember(turn, opened, name).await?;
                 Answer::streamed(turn, stream, limit)
             }
             ServiceReply::Answer(answer) if answer.status.is_success() => {
-                let name = name_in(&answer.headers, opened);
+                let name = name_in(&answer.headers).unwrap_or(name);
                 self.remember(turn, opened, name).await?;
                 Answer::whole(turn, &answer.body, limit)?
             }
@@ -61,9 +69,9 @@ impl Hermes {
         }
     }
 
-    async fn completion(&self, turn: &Turn, opened: &Opened) -> Result<Value, Halt> {
+    async fn completion(&self, turn: &Turn, is_lost: bool) -> Result<Value, Halt> {
         let mut system = prompt::about(turn);
-        if opened.is_known && !record::exists(&self.api, &opened.name).await? {
+        if is_lost {
             let said = record::ours(turn).await?;
             if !said.is_empty() {
                 system = format!("{system}\n\n{}", prompt::recall(&said));
@@ -81,8 +89,8 @@ impl Hermes {
     }
 }
 
-/// What Hermes calls the session: it may give it another name when it makes it shorter.
-fn name_in<'a>(head: &'a HeaderMap, opened: &'a Opened) -> &'a str {
+/// What Hermes calls the session after a turn that was answered in one piece.
+fn name_in(head: &HeaderMap) -> Option<&str> {
     let name = head.get(SESSION_ID).and_then(|value| value.to_str().ok());
-    name.filter(|name| !name.is_empty()).unwrap_or(&opened.name)
+    name.filter(|name| !name.is_empty())
 }

@@ -17,7 +17,6 @@ mod skills;
 use async_trait::async_trait;
 use http::{HeaderMap, Method};
 use nuncio_wire::AgentSkill;
-use parking_lot::Mutex;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -47,8 +46,6 @@ const WARM_UP: Duration = Duration::from_secs(3);
 pub struct Hermes {
     config: HermesConfig,
     api: Api,
-    /// What Hermes calls the operator's live session now, if it gave it another name.
-    live: Mutex<Option<String>>,
     /// Turns that wait for an approval.
     suspended: Suspensions,
 }
@@ -79,20 +76,24 @@ impl Hermes {
         Ok(Self {
             api: Api::new(config)?,
             config: config.clone(),
-            live: Mutex::default(),
             suspended: Suspensions::default(),
         })
     }
 
+    /// The operator's live session, if the turn goes on there: work for a worker never does.
+    fn live_session(&self, turn: &Turn) -> Option<&str> {
+        self.config.live_session().filter(|_| !turn.is_worker)
+    }
+
     /// Waits until the turn may run in its session.
     async fn open(&self, turn: &Turn) -> Result<Opened, Halt> {
-        let lock = match self.config.live_session() {
+        let lock = match self.live_session(turn) {
             Some(name) => name.to_owned(),
             None => sessions::own_name(turn),
         };
         let place = place(&self.api.peer(), &lock).await;
-        let kept = match self.config.live_session() {
-            Some(name) => Some(self.live.lock().clone().unwrap_or_else(|| name.to_owned())),
+        let kept = match self.live_session(turn) {
+            Some(name) => Some(name.to_owned()),
             None => turn.session.name().await.map_err(|error| unread(&error))?,
         };
         Ok(Opened {
@@ -102,14 +103,11 @@ impl Hermes {
         })
     }
 
-    /// Remembers what Hermes calls the session now.
+    /// Remembers what Hermes calls the session now. Where a pinned session goes on, Hermes is asked
+    /// before each turn.
     async fn remember(&self, turn: &Turn, opened: &Opened, name: &str) -> Result<(), Halt> {
-        let is_new = name != opened.name;
-        if self.config.live_session().is_some() {
-            if is_new {
-                *self.live.lock() = Some(name.to_owned());
-            }
-        } else if is_new || !opened.is_known {
+        let is_new = name != opened.name || !opened.is_known;
+        if is_new && self.live_session(turn).is_none() {
             turn.session.keep(name).await.map_err(|error| {
                 Halt::fault("the conversation could not be kept", error.to_string())
             })?;
@@ -120,7 +118,7 @@ impl Hermes {
     /// Headers that say whose memory the turn may touch: the operator's own session has its own.
     fn memory_headers(&self, turn: &Turn) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        if self.config.live_session().is_none() {
+        if self.live_session(turn).is_none() {
             let scope = sessions::memory_scope(turn);
             api::insert(&mut headers, "x-hermes-session-key", &scope);
         }
@@ -129,7 +127,7 @@ impl Hermes {
 
     /// What is asked. In a session that others read, too, it says first who asks.
     fn parts(&self, turn: &Turn) -> Vec<Part> {
-        let headline = self.config.live_session().map(|_| prompt::headline(turn));
+        let headline = self.live_session(turn).map(|_| prompt::headline(turn));
         let headline = headline.map(Part::text).into_iter();
         headline.chain(turn.message.parts.iter().cloned()).collect()
     }
@@ -265,9 +263,7 @@ impl Agent for Hermes {
     }
 
     async fn forget(&self, session: &Session) {
-        if self.config.live_session().is_some() {
-            return;
-        }
+        // The operator's live session is never noted as a caller's.
         if let Ok(Some(name)) = session.name().await {
             if self.config.door == HermesDoor::Plugin {
                 return self.forget_chat(&name).await;

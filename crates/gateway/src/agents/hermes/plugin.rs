@@ -98,7 +98,7 @@ impl Hermes {
             "about": prompt::about(turn),
             "timeout": self.config.turn_timeout.get().min(MAX_TURN).as_secs_f64(),
         });
-        if let Some(session) = self.config.live_session() {
+        if let Some(session) = self.live_session(turn) {
             body["session"] = session.into();
             return Ok(body);
         }

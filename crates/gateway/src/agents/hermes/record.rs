@@ -14,6 +14,8 @@ use crate::sessions::transcript::{Budget, Utterance};
 
 /// Most bytes of history that a turn is given: a tenth of what Hermes takes in a request (10 MB).
 const MAX_HISTORY_BYTES: usize = 1024 * 1024;
+/// Why a session ended that goes on under another name.
+const COMPACTED: &str = "compression";
 /// What is told of a conversation whose session is gone.
 const RECALLED: Budget = Budget {
     bytes: 64 * 1024,
@@ -28,31 +30,60 @@ pub(super) fn path_of(name: &str) -> String {
     )
 }
 
-/// Whether Hermes knows the session.
-pub(super) async fn exists(api: &Api, name: &str) -> Result<bool, Halt> {
+/// The name under which the session goes on; `None`: Hermes does not know it.
+///
+/// A session that was compacted has ended, and Hermes stores what follows under another name. It tells
+/// that name only with the session's messages.
+pub(super) async fn tip(api: &Api, name: &str) -> Result<Option<String>, Halt> {
     let answer = api.ask(Method::GET, &path_of(name), None).await?;
     if answer.status == StatusCode::NOT_FOUND {
-        return Ok(false);
+        return Ok(None);
     }
-    api::json_of(&answer).map(|_| true)
+    let session = api::json_of(&answer)?;
+    let end = session
+        .pointer("/session/end_reason")
+        .and_then(Value::as_str);
+    if end != Some(COMPACTED) {
+        return Ok(Some(name.to_owned()));
+    }
+    let rows = rows(api, name).await?;
+    Ok(rows.map(|body| name_in(&body).unwrap_or(name).to_owned()))
 }
 
-/// What was said in the session, oldest first, as messages of text.
-pub(super) async fn history(api: &Api, turn: &Turn, opened: &Opened) -> Result<Vec<Value>, Halt> {
-    let path = format!("{}/messages", path_of(&opened.name));
-    let answer = api.ask(Method::GET, &path, None).await?;
-    if answer.status == StatusCode::NOT_FOUND {
+/// What was said in the session, oldest first, as messages of text, and the name under which it goes on.
+pub(super) async fn history(
+    api: &Api,
+    turn: &Turn,
+    opened: &Opened,
+) -> Result<(Vec<Value>, String), Halt> {
+    let Some(body) = rows(api, &opened.name).await? else {
         let said = if opened.is_known {
             ours(turn).await?
         } else {
             Vec::new()
         };
-        return Ok(of_history(&said).collect());
-    }
-    let body = api::json_of(&answer)?;
+        return Ok((of_history(&said).collect(), opened.name.clone()));
+    };
     let rows = body.get("data").and_then(Value::as_array);
     let rows = rows.ok_or_else(|| api::unreadable("a list of messages without `data`"))?;
-    Ok(newest(rows).into())
+    let name = name_in(&body).unwrap_or(&opened.name);
+    Ok((newest(rows).into(), name.to_owned()))
+}
+
+/// The messages of the session as it goes on; `None`: Hermes does not know it.
+async fn rows(api: &Api, name: &str) -> Result<Option<Value>, Halt> {
+    let path = format!("{}/messages", path_of(name));
+    let answer = api.ask(Method::GET, &path, None).await?;
+    if answer.status == StatusCode::NOT_FOUND {
+        return Ok(None);
+    }
+    api::json_of(&answer).map(Some)
+}
+
+/// Whose messages they are: the last session in the chain that compaction made.
+fn name_in(body: &Value) -> Option<&str> {
+    let name = body.get("session_id").and_then(Value::as_str);
+    name.filter(|name| !name.is_empty())
 }
 
 /// What we know of the conversation before this message.

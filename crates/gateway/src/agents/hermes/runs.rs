@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::approvals::{self, Suspended};
 use super::run::{Run, Terms};
-use super::{Hermes, MODEL, Opened, STOP_LIMIT, conclude, record, sessions, silent, warm_up};
+use super::{Hermes, MODEL, STOP_LIMIT, conclude, record, sessions, silent, warm_up};
 use crate::agents::completions::{Halt, content};
 use crate::agents::reply::Reply;
 use crate::agents::{Turn, TurnEnd, TurnEvents, fault, prompt};
@@ -92,17 +92,17 @@ impl Hermes {
     async fn begin(&self, turn: &Turn) -> Result<Suspended, Halt> {
         let prepare = async {
             let opened = self.open(turn).await?;
-            let history = record::history(&self.api, turn, &opened).await?;
-            Ok::<_, Halt>((opened, history))
+            let (history, name) = record::history(&self.api, turn, &opened).await?;
+            Ok::<_, Halt>((opened, history, name))
         };
-        let (opened, history) = tokio::select! {
+        let (opened, history, name) = tokio::select! {
             biased;
             () = turn.cancel.cancelled() => return Err(Halt::Stopped),
             prepared = prepare => prepared?,
         };
         // On its own, since what was asked for may begin whether it is waited for or not: a run that
         // nobody takes is stopped as soon as it is known.
-        let start = self.start(turn, &opened, history);
+        let start = self.start(turn, &name, history);
         let mut start = self.suspended.tracker().spawn(start);
         let mut run = tokio::select! {
             biased;
@@ -122,7 +122,7 @@ impl Hermes {
             }
             listening = run.listen() => listening?,
         }
-        self.remember(turn, &opened, &opened.name).await?;
+        self.remember(turn, &opened, &name).await?;
         Ok(Suspended {
             run,
             _place: opened.place,
@@ -132,13 +132,13 @@ impl Hermes {
     fn start(
         &self,
         turn: &Turn,
-        opened: &Opened,
+        session: &str,
         history: Vec<Value>,
     ) -> impl Future<Output = Result<Run, Halt>> + Send + use<> {
         let request = json!({
             "model": MODEL,
             "input": content::as_text(&self.parts(turn)),
-            "session_id": opened.name,
+            "session_id": session,
             "conversation_history": history,
             "instructions": prompt::about(turn),
         });
