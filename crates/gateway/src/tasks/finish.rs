@@ -90,7 +90,9 @@ impl Engine {
 
     async fn cancel_now(&self, live: &LiveTask) {
         let canceled = Applied::status(live, status(TaskState::Canceled, None), None);
-        self.commit_end(live, vec![canceled]).await;
+        if self.commit_end(live, vec![canceled]).await && live.is_worker() {
+            self.forget_worker(live).await;
+        }
     }
 
     async fn commit_end(&self, live: &LiveTask, changes: Vec<(Change, Applied)>) -> bool {

@@ -105,7 +105,12 @@ impl Engine {
         Ok(())
     }
 
-    async fn fail(&self, record: &TaskRecord, reason: &str, text: &str) -> Result<(), StoreError> {
+    async fn fail(
+        self: &Arc<Self>,
+        record: &TaskRecord,
+        reason: &str,
+        text: &str,
+    ) -> Result<(), StoreError> {
         let live = LiveTask::from_record(&self.live, record)?;
         let message = said(&live, text.to_owned(), reason);
         let status = TaskStatus {
@@ -116,6 +121,12 @@ impl Engine {
         let change = vec![Applied::status(&live, status, None)];
         // A store that cannot take it now is tried again; a task that moved on needs nothing.
         self.commit(&live, change, Durability::Synced).await.ok();
+        if live.is_worker() {
+            // On its own, since the start does not wait for what an agent's server takes.
+            let engine = self.clone();
+            self.turns
+                .spawn(async move { engine.forget_worker(&live).await });
+        }
         Ok(())
     }
 }
