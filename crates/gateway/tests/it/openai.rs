@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use crate::hermes::turn;
 use crate::rig::{Rig, Store};
@@ -10,12 +11,16 @@ use crate::service::{Asked, Service, said, status_text, text_of};
 const COMPLETIONS: &str = "POST /v1/chat/completions";
 
 async fn openai(settings: &str) -> (Rig, Service) {
+    openai_in(Store::Memory, settings).await
+}
+
+async fn openai_in(store: Store, settings: &str) -> (Rig, Service) {
     let service = Service::start().await;
     let base = &service.base;
     let config = format!(
         "[agents.m]\nbackend = \"openai\"\nbase_url = \"{base}/v1\"\nmodel = \"small\"\n{settings}\n"
     );
-    (Rig::start(Store::Memory, &config).await, service)
+    (Rig::start(store, &config).await, service)
 }
 
 async fn say(asked: Asked, text: &str) {
@@ -262,4 +267,31 @@ async fn a_question_is_answered_in_the_same_task() {
         (&task["id"], text_of(&task).as_str()),
         (&asked["id"], "thanks")
     );
+}
+
+#[tokio::test]
+async fn a_turn_that_a_stopping_gateway_cuts_off_is_lost_and_the_next_one_goes_on() {
+    let (mut rig, mut service) = openai_in(Store::Sqlite, "").await;
+    let task = rig.start_task("my colour is blue").await;
+    let feed = service.next().await.stream();
+    feed.says("begun").await;
+    rig.restart(Duration::ZERO).await;
+    feed.closed().await;
+    let lost = rig.get_task(task["id"].as_str().unwrap()).await;
+    assert_eq!(lost["status"]["state"], "TASK_STATE_FAILED", "{lost}");
+    assert_eq!(
+        lost["status"]["message"]["metadata"]["reason"],
+        "worker_lost"
+    );
+    let params = said("which?", task["contextId"].as_str(), None);
+    let next = turn(&rig, params, async {
+        let asked = service.expect(COMPLETIONS).await;
+        assert!(
+            asked.body["messages"]
+                .to_string()
+                .contains("colour is blue")
+        );
+        say(asked, "blue").await;
+    });
+    assert_eq!(text_of(&next.await), "blue");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::rig::{
-    ECHO, Rig, artifact_text, message, over_bindings, over_json_bindings, script_agent,
+    ECHO, Rig, Store, artifact_text, message, over_bindings, over_json_bindings, script_agent,
 };
 
 over_bindings! {
@@ -228,5 +228,31 @@ over_json_bindings! {
             assert_eq!(outcome["error"]["code"], -32700, "{outcome}");
         }
         assert_eq!(artifact_text(&rig.send("still there").await), "still there");
+    }
+}
+
+#[tokio::test]
+async fn fifty_conversations_wait_for_a_place_at_a_program_and_each_gets_it() {
+    let places = tempfile::tempdir().unwrap();
+    // A third program at once finds no place and fails.
+    let script = format!(
+        "cd {}; mkdir 1 2>/dev/null && p=1 || {{ mkdir 2 && p=2; }} || exit 1; cat; rmdir $p",
+        places.path().display()
+    );
+    let agent = script_agent("worker", &script, "max_concurrent_turns = 2");
+    let rig = Rig::start(Store::Memory, &agent).await;
+    let sends = (0..50).map(|number| {
+        let mut params = message(&format!("said {number}"));
+        params["message"]["messageId"] = format!("m{number}").into();
+        rig.call("SendMessage", params)
+    });
+    let answers = futures_util::future::join_all(sends).await;
+    for (number, answer) in answers.iter().enumerate() {
+        let task = &answer["result"]["task"];
+        assert_eq!(
+            artifact_text(task).trim(),
+            format!("said {number}"),
+            "{answer}"
+        );
     }
 }

@@ -236,3 +236,25 @@ over_databases! {
         assert_eq!(state(&rig.get_task(&id).await), "TASK_STATE_CANCELED");
     }
 }
+
+#[tokio::test]
+async fn fifty_conversations_wait_for_a_place_and_each_gets_its_answer() {
+    let (rig, mut service) = webhook(Store::Memory, "max_concurrent_turns = 2").await;
+    let sends = (0..50).map(|number| {
+        let text = format!("m{number}");
+        rig.call("SendMessage", said(&text, Some(&text), None))
+    });
+    let play = async {
+        for _ in 0..25 {
+            let (one, other) = (accepted(&mut service).await, accepted(&mut service).await);
+            assert!(service.is_quiet(), "more than two at once");
+            answer(&rig, &one, "done").await;
+            answer(&rig, &other, "done").await;
+        }
+    };
+    let (answers, ()) = tokio::join!(futures_util::future::join_all(sends), play);
+    for answer in answers {
+        let task = &answer["result"]["task"];
+        assert_eq!(text_of(task), "done", "{answer}");
+    }
+}
