@@ -15,15 +15,9 @@ mod private_file;
 mod reference;
 mod trusted_keys;
 
-use mimalloc::MiMalloc;
 use nuncio_gateway::agents::process::kill_all;
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// Turns and calls are tasks of a few KiB, made and dropped on several threads: what the system's
-/// allocator is slowest at.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// How long the end waits for threads that block, such as a reader of standard input or a name
 /// lookup: nobody needs what they bring.
