@@ -1,6 +1,7 @@
 //! Real agents behind the Agent Client Protocol, with a model that only counts what it is shown.
 
 use nix::sys::signal::Signal;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::caller::Caller;
@@ -74,21 +75,30 @@ fn fails(url: &str) {
     assert_eq!(failed["status"]["state"], "TASK_STATE_FAILED", "{failed}");
 }
 
-/// A command is run when the caller allows it, and only then.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn asks(place: &Place, url: &str) {
-    for (context, choice, is_run) in [("four", "once", true), ("five", "reject", false)] {
-        let file = place.path().join(context);
-        let asked = send(url, AGENT, context, &format!("run=touch {context}"));
+/// A command is run when the caller chooses what allows it, and only then. It is one that also an agent
+/// asks about which asks only before what is dangerous.
+fn asks(place: &Place, url: &str, choices: [&str; 2]) {
+    let [allowed, refused] = choices;
+    for (context, choice, is_run) in [("four", allowed, true), ("five", refused, false)] {
+        let file = place.write(context, "");
+        let mode = || file.metadata().expect("a file").permissions().mode() & 0o777;
+        let before = mode();
+        let asked = send(
+            url,
+            AGENT,
+            context,
+            &format!("run=chmod 777 {}", file.display()),
+        );
         assert_eq!(
             asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED",
             "{asked}"
         );
-        assert!(!file.exists(), "{asked}");
+        assert_eq!(mode(), before, "{asked}");
         let id = asked["id"].as_str().expect("a task's id");
         let caller = Caller::new(&format!("{url}/agents/{AGENT}"), None);
         let done = caller.json(&["send", "--task-id", id, choice]);
-        assert_eq!(file.exists(), is_run, "{asked} {done}");
+        let after = if is_run { 0o777 } else { before };
+        assert_eq!(mode(), after, "{asked} {done}");
     }
 }
 
@@ -118,13 +128,15 @@ fn opencode_goes_on_after_a_restart_fails_when_it_fails_stops_when_told_and_asks
     );
     let served = converse(&place, &model);
     fails(&served.url);
-    asks(&place, &served.url);
+    asks(&place, &served.url, ["once", "reject"]);
 }
 
 #[test]
-fn hermes_goes_on_after_a_restart_fails_when_it_fails_and_stops_when_told() {
+fn hermes_goes_on_after_a_restart_fails_when_it_fails_stops_when_told_and_asks_first() {
     let (model, place) = (model(), Place::new());
-    place.write("config.yaml", &settings(&model.url));
+    // Without it the model itself is asked first, which cannot tell.
+    let manual = "approvals: {mode: manual}\n";
+    place.write("config.yaml", &format!("{}{manual}", settings(&model.url)));
     let python = Script::Hermes("").command().get_program().to_owned();
     let command = Path::new(&python).with_file_name("hermes");
     write_config(
@@ -134,4 +146,5 @@ fn hermes_goes_on_after_a_restart_fails_when_it_fails_and_stops_when_told() {
     );
     let served = converse(&place, &model);
     fails(&served.url);
+    asks(&place, &served.url, ["allow_once", "deny"]);
 }
