@@ -201,12 +201,12 @@ impl Rig {
         Self::start(over, &script_agent("worker", script, "")).await
     }
 
-    /// Stops the gateway with its grace and starts it again over the same store.
     /// Ends the gateway in order.
     pub async fn stop(mut self) {
         self.gateway.take().unwrap().shutdown(LIMIT).await;
     }
 
+    /// Stops the gateway with its grace and starts it again over the same store.
     pub async fn restart(&mut self, grace: Duration) {
         self.gateway.take().unwrap().shutdown(grace).await;
         let (gateway, base) = serve(&self.store, &self.config, self.dir.path()).await;

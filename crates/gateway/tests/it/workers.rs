@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use crate::rig::{LIMIT, Over, Rig, Store, over_bindings, script_agent};
+use crate::rig::{LIMIT, Over, Rig, over_bindings, over_databases, script_agent};
 use crate::service::{said, status_text, text_of};
 
 const RULES: &str = "[workers]\nagents = [\"digs\"]\ncallers = [\"ip:127.0.0.1\"]\n";
@@ -55,33 +55,28 @@ async fn no_list_tells_of_an_agent_for_workers_and_those_who_know_it_get_its_car
     assert_eq!(card.json["name"], "digs");
 }
 
-#[tokio::test]
-async fn what_a_worker_kept_is_gone_after_a_restart_that_cut_it_off() {
-    let digs = script_agent("digs", "echo at it; cat > kept; sleep 60", "");
-    let echo = "[agents.echo]\nbackend = \"echo\"\n";
-    let mut rig = Rig::start(Store::Sqlite, &format!("{echo}{digs}{RULES}")).await;
-    let mut params = to_digs(said("dig", None, None));
+/// What a worker is asked.
+fn work(text: &str) -> Value {
+    let mut params = to_digs(said(text, None, None));
     params["metadata"] = json!({"hermes": {"route": "worker"}});
-    let mut frames = rig.stream(&[], "SendStreamingMessage", params).await;
-    let id = frames.result().await["task"]["id"].clone();
-    while !frames.result().await["artifactUpdate"].is_object() {}
-    let workers = rig.dir.path().join("workers");
-    let left = || std::fs::read_dir(&workers).map_or(0, Iterator::count);
-    assert_eq!(left(), 1);
-    drop(frames);
-    rig.restart(Duration::ZERO).await;
-    let lost = rig
-        .call("GetTask", json!({"id": id, "tenant": "digs"}))
-        .await;
-    assert_eq!(
-        lost["result"]["status"]["state"], "TASK_STATE_FAILED",
-        "{lost}"
-    );
-    tokio::time::timeout(LIMIT, async {
-        while left() > 0 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
-    .expect("the worker's directory is removed");
+    params
+}
+
+over_databases! {
+    async fn nothing_is_left_of_a_worker_that_the_gateways_end_cut_off(store: Store) {
+        let digs = script_agent("digs", "echo at work; exec sleep 600", "workers_only = true");
+        let mut rig = Rig::start(store, &format!("{digs}{RULES}")).await;
+        let mut frames = rig.stream(&[], "SendStreamingMessage", work("dig")).await;
+        let id = frames.result().await["task"]["id"].clone();
+        while frames.result().await["artifactUpdate"].is_null() {}
+        let workers = rig.dir.path().join("workers");
+        let count = || workers.read_dir().map_or(0, Iterator::count);
+        assert_eq!(count(), 1);
+        rig.restart(Duration::ZERO).await;
+        let task = rig.call("GetTask", json!({"id": id})).await["result"].clone();
+        assert_eq!(task["status"]["state"], "TASK_STATE_FAILED", "{task}");
+        // Its end waits for what the start began.
+        rig.restart(LIMIT).await;
+        assert_eq!(count(), 0);
+    }
 }

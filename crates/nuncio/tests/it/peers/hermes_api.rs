@@ -4,6 +4,8 @@ use super::caller::Caller;
 use super::hermes::{Hermes, KEY, answer, send};
 use crate::program::{Place, Served};
 
+/// Words of a message that a few of outgrow a model of 131,072 tokens.
+const LONG_WORDS: usize = 20_000;
 /// A session that its owner talks in, too.
 const LIVE: &str = "owner-chat";
 
@@ -64,6 +66,35 @@ fn it_answers_with_its_sessions_fails_when_it_fails_and_stops_when_told() {
     }
     stops(&hermes, &served.url);
     shares(&hermes, &served.url);
+    for agent in ["runs", "completions"] {
+        outgrows(&served.url, agent);
+    }
+}
+
+/// How many messages of its users the model was shown.
+fn seen(text: &str) -> u32 {
+    let count = text.strip_prefix("SEEN ").and_then(|it| it.parse().ok());
+    count.unwrap_or_else(|| panic!("no count: {text}"))
+}
+
+/// A conversation that Hermes makes shorter, since it outgrows its model, goes on with all that was said
+/// after that.
+fn outgrows(url: &str, agent: &str) {
+    let say = |text: &str| seen(answer(&send(url, agent, "long", text)));
+    let long = "word ".repeat(LONG_WORDS);
+    let (mut turns, mut now) = (1, say(&long));
+    while now == turns {
+        assert!(turns < 12, "it was never made shorter");
+        (turns, now) = (turns + 1, say(&long));
+    }
+    assert!(now < turns, "{agent} saw {now} in turn {turns}");
+    for next in 1..4 {
+        assert_eq!(
+            say("and then?"),
+            now + next,
+            "{agent}, {next} after it was made shorter"
+        );
+    }
 }
 
 /// A cancelled turn leaves no answer in the session.
@@ -85,10 +116,6 @@ fn stops(hermes: &Hermes, url: &str) {
 
 /// Its owner and its callers go on in one session.
 fn shares(hermes: &Hermes, url: &str) {
-    let seen = |text: &str| -> u32 {
-        let count = text.strip_prefix("SEEN ").and_then(|it| it.parse().ok());
-        count.unwrap_or_else(|| panic!("no count: {text}"))
-    };
     let mut last = 0;
     for turn in ["owner", "live-runs", "owner", "live-completions", "owner"] {
         let now = match turn {
