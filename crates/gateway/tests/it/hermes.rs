@@ -235,6 +235,20 @@ async fn tools_in_use_are_progress_and_what_they_are_given_stays_inside() {
 }
 
 #[tokio::test]
+async fn a_flood_of_progress_is_stopped_at_the_limit_of_what_may_be_said() {
+    let (rig, mut service) = hermes(&format!("{DOOR}\nmax_output_bytes = 5000")).await;
+    let task = turn(&rig, said("x", None, None), async {
+        let feed = service.next().await.stream();
+        let data = json!({"tool": "terminal", "status": "running"});
+        let event = format!("event: hermes.tool.progress\ndata: {data}\n\n");
+        while feed.raw(event.clone()).await {}
+    })
+    .await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_FAILED", "{task}");
+    assert!(status_text(&task).contains("more than it may"), "{task}");
+}
+
+#[tokio::test]
 async fn every_sign_of_failure_fails_the_task() {
     let (rig, mut service) = hermes(DOOR).await;
     let ended = |completed: bool, partial: bool, failed: bool| json!({"completed": completed, "partial": partial, "failed": failed, "error": "inner words"});

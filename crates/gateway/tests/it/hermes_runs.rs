@@ -186,6 +186,28 @@ async fn a_run_that_begins_after_its_task_was_canceled_is_stopped() {
 }
 
 #[tokio::test]
+async fn a_flood_of_progress_is_stopped_at_the_limit_of_what_may_be_said() {
+    let (rig, mut service) = hermes("max_output_bytes = 5000").await;
+    let task = turn(&rig, said("x", None, None), async {
+        let (_, feed) = begin(&mut service, Value::Null).await;
+        let flood = async {
+            loop {
+                tell(&feed, "tool.started", json!({"tool": "web"})).await;
+            }
+        };
+        let stop = tokio::select! {
+            stop = service.expect("POST /v1/runs/run_1/stop") => stop,
+            () = flood => unreachable!("it never ends"),
+        };
+        stop.json(200, &json!({}));
+        tell(&feed, "run.cancelled", json!({})).await;
+    })
+    .await;
+    assert_eq!(task["status"]["state"], "TASK_STATE_FAILED", "{task}");
+    assert!(status_text(&task).contains("more than it may"), "{task}");
+}
+
+#[tokio::test]
 async fn a_run_that_a_stopping_gateway_cuts_off_is_stopped_and_its_task_is_lost() {
     let (mut rig, mut service) = hermes_in(Store::Sqlite, "").await;
     let task = rig.start_task("x").await;

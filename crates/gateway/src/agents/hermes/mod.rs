@@ -146,7 +146,7 @@ impl Hermes {
     /// A turn through `/v1/chat/completions`: again once if it said nothing at all.
     async fn run_completions(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {
         for attempt in 1.. {
-            let mut reply = Reply::of_model();
+            let mut reply = Reply::of_model().within(self.config.max_output_bytes);
             let answer = tokio::select! {
                 biased;
                 () = turn.cancel.cancelled() => return TurnEnd::Canceled,

@@ -162,7 +162,7 @@ impl Hermes {
         it: &mut Suspended,
         events: &mut TurnEvents,
     ) -> (Option<TurnEnd>, bool) {
-        let mut reply = Reply::of_model();
+        let mut reply = Reply::of_model().within(self.config.max_output_bytes);
         let heard = tokio::select! {
             biased;
             () = turn.cancel.cancelled() => Err(Halt::Stopped),

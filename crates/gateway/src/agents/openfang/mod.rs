@@ -255,7 +255,7 @@ impl Agent for OpenFang {
     }
 
     async fn run(&self, turn: Turn, events: &mut TurnEvents) -> TurnEnd {
-        let mut reply = Reply::of_model();
+        let mut reply = Reply::of_model().within(self.config.max_output_bytes);
         // Held until a turn that is given up has been stopped: the next one would be stopped instead.
         let (mut begun, mut held) = (Begun::default(), None);
         let work = async {
