@@ -36,8 +36,9 @@ pub(crate) enum WorkerCommand {
 
 /// Start an agent for one piece of work, with a session and a directory of its own.
 ///
-/// The work is a task like any other; Ctrl-C and the time limit cancel it. What the worker kept is
-/// gone when it ends. Without --remote the agent is one of the running gateway's.
+/// The work is a task like any other; Ctrl-C and the time limit cancel it. When it ends its directory
+/// is removed, and its session where the agent can forget one. Without --remote the agent is one of the
+/// running gateway's.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// The agent's name; with --remote a URL, a host, or a known peer.
