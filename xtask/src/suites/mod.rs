@@ -43,13 +43,13 @@ const SUITES: [Suite; 8] = [
     },
     Suite {
         name: "unit",
-        minutes: 9,
+        minutes: 8,
         covers: "unit and integration tests of every crate",
         run: rust::unit,
     },
     Suite {
         name: "doc",
-        minutes: 2,
+        minutes: 1,
         covers: "examples in the documentation",
         run: rust::doc,
     },
@@ -61,7 +61,7 @@ const SUITES: [Suite; 8] = [
     },
     Suite {
         name: "demo",
-        minutes: 2,
+        minutes: 1,
         covers: "`nuncio demo --once` takes its tour and ends well",
         run: rust::demo,
     },
